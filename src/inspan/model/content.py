@@ -1,0 +1,177 @@
+"""What a session says while it works: messages, tool calls, plans, usage.
+
+These values are both reports (from a transport) and events (in the log): core stores them as they come.
+Their shapes follow the second draft of the Agent Client Protocol: upserts by id, unknown kinds kept raw.
+`replay` marks what a harness tells again of an earlier launch; it is history and settles nothing.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import msgspec
+
+__all__ = [
+    "CommandsUpdated",
+    "ConfigUpdated",
+    "Content",
+    "MessageChunk",
+    "ModeUpdated",
+    "Noise",
+    "PlanUpdated",
+    "ProtocolFault",
+    "SessionInfoUpdated",
+    "ToolCallUpdated",
+    "UnknownMessage",
+    "UnknownUpdate",
+    "UsageUpdated",
+]
+
+
+class MessageChunk(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="message_chunk"):
+    """A piece of a message.
+
+    Attributes:
+        role: Whose words: the person's, the harness's answer, or its reasoning.
+        text: The text of the piece; empty where the piece is not text.
+        message_id: The harness's id of the message that it belongs to, where it gives one.
+        raw: The content block as it came, where it is not plain text.
+        replay: Told again from an earlier launch.
+    """
+
+    role: Literal["user", "agent", "thought"]
+    text: str = ""
+    message_id: str | None = None
+    raw: dict[str, Any] | None = None
+    replay: bool = False
+
+
+class ToolCallUpdated(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="tool_call"):
+    """A tool call began or changed: an upsert by `id`, where `None` leaves a field as it was."""
+
+    id: str
+    title: str | None = None
+    kind: str | None = None
+    status: str | None = None
+    content: Any = None
+    locations: Any = None
+    raw_input: Any = None
+    raw_output: Any = None
+    replay: bool = False
+
+
+class PlanUpdated(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="plan"):
+    """The harness's plan, whole: entries of `content`, `priority`, `status`, as they came."""
+
+    entries: tuple[dict[str, Any], ...] = ()
+    replay: bool = False
+
+
+class CommandsUpdated(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="commands"):
+    """The commands that the session offers, by name."""
+
+    names: tuple[str, ...] = ()
+    replay: bool = False
+
+
+class ModeUpdated(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="mode"):
+    """The session mode that the harness says is in force, and those that it offers where it said so."""
+
+    current: str
+    available: tuple[str, ...] = ()
+    replay: bool = False
+
+
+class ConfigUpdated(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="config"):
+    """Session options in force, by id: what the harness says is effective, not what was asked for."""
+
+    values: dict[str, Any] = {}
+    replay: bool = False
+
+
+class UsageUpdated(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="usage"):
+    """How full the context is.
+
+    Attributes:
+        used: Tokens in the context.
+        size: The context's size in tokens.
+        cost: The harness's own cost value, unchanged.
+    """
+
+    used: int | None = None
+    size: int | None = None
+    cost: dict[str, Any] | None = None
+    replay: bool = False
+
+
+class SessionInfoUpdated(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="session_info"):
+    """The session's title and the like."""
+
+    title: str | None = None
+    raw: dict[str, Any] | None = None
+    replay: bool = False
+
+
+class UnknownUpdate(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="unknown_update"):
+    """An update of a kind that Inspan does not know, kept as it came."""
+
+    kind: str
+    raw: dict[str, Any] = {}
+    replay: bool = False
+
+
+class UnknownMessage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="unknown_message"):
+    """A request or notification that Inspan does not know.
+
+    Attributes:
+        method: Its method.
+        answered: Whether it was a request, and so was answered with `-32601`.
+        raw: Its parameters.
+    """
+
+    method: str
+    answered: bool = False
+    raw: Any = None
+
+
+class Noise(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="noise"):
+    """Output that belongs to no protocol message: a banner, a log line.
+
+    Attributes:
+        lines: How many lines.
+        sample: The first of them, shortened.
+    """
+
+    lines: int
+    sample: str = ""
+
+
+class ProtocolFault(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="protocol_fault"):
+    """The harness broke its protocol, and what was done about it.
+
+    Attributes:
+        code: `frame_too_large`, `bad_encoding`, `bad_message`, `unmatched_answer` or `truncated`.
+        message: One sentence.
+        fatal: Whether the launch cannot go on.
+    """
+
+    code: str
+    message: str
+    fatal: bool = False
+
+
+Content = (
+    MessageChunk
+    | ToolCallUpdated
+    | PlanUpdated
+    | CommandsUpdated
+    | ModeUpdated
+    | ConfigUpdated
+    | UsageUpdated
+    | SessionInfoUpdated
+    | UnknownUpdate
+    | UnknownMessage
+    | Noise
+    | ProtocolFault
+)
+"""Everything that is stored as it comes."""

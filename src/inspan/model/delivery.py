@@ -1,0 +1,45 @@
+"""Delivery: how far a prompt got."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+__all__ = ["FINAL_DELIVERY_STATES", "DeliveryState", "HeldReason"]
+
+
+class DeliveryState(StrEnum):
+    """How far a prompt got; only `started`, `refused` and `failed` are final.
+
+    `queued` waits for its turn. `held` waits for a person (the reason says why). `sending` is the recorded
+    intent: the bytes are on their way to the holder. `sent`: the holder wrote them whole. `accepted`: the
+    harness's own API took it. `rendered`: seen on a screen, not confirmed. `started`: its turn began, by a
+    witness. `refused`: the harness, or its operator, declined it before a turn. `failed`: the attempt ended in
+    an error. `unknown`: it may or may not have arrived; it is never repeated by itself.
+    """
+
+    QUEUED = "queued"
+    HELD = "held"
+    SENDING = "sending"
+    SENT = "sent"
+    ACCEPTED = "accepted"
+    RENDERED = "rendered"
+    STARTED = "started"
+    REFUSED = "refused"
+    FAILED = "failed"
+    UNKNOWN = "unknown"
+
+
+FINAL_DELIVERY_STATES = frozenset({DeliveryState.STARTED, DeliveryState.REFUSED, DeliveryState.FAILED})
+"""States that no later event changes."""
+
+
+class HeldReason(StrEnum):
+    """Why a delivery waits for a person."""
+
+    HARNESS_EXITED = "harness_exited"
+    HOLDER_LOST = "holder_lost"
+    LAUNCH_FAILED = "launch_failed"
+    SESSION_NOT_OPENED = "session_not_opened"
+    AWAITING_DECISION = "awaiting_decision"
+    STOPPED = "stopped"
+    NEEDS_INPUT = "needs_input"

@@ -1,0 +1,364 @@
+"""Events: durable facts in the past tense, and the envelope that carries them.
+
+Records are never edited. A shape that must change gets a new version in `EVENT_VERSIONS` and an upcaster in
+the store; a golden record of every shape is kept in the tests.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Literal, get_args
+
+import msgspec
+
+from .content import Content
+from .delivery import HeldReason
+from .evidence import Source
+from .permission import AnsweredBy, Decision, PermissionOption, ToolCall
+from .posture import Posture
+from .reports import AuthMethod
+from .session import OpenedHow, ResumeOutcome, SessionReference
+from .turn import CallError, TurnOutcome, Usage
+
+__all__ = [
+    "EVENT_VERSIONS",
+    "CancelRequested",
+    "DeliveryFailed",
+    "DeliveryHeld",
+    "DeliveryQueued",
+    "DeliveryRefused",
+    "DeliverySending",
+    "DeliverySent",
+    "DeliveryStarted",
+    "DeliveryUnknown",
+    "Envelope",
+    "Event",
+    "EventDraft",
+    "LaunchConnected",
+    "LaunchEnded",
+    "LaunchRequested",
+    "LaunchStarted",
+    "LaunchStarting",
+    "PermissionAnswered",
+    "PermissionOpened",
+    "SeatAdded",
+    "SeatRemoved",
+    "SessionOpenFailed",
+    "SessionOpened",
+    "StopRequested",
+    "TurnEnded",
+    "event_type",
+]
+
+
+class SeatAdded(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="seat_added"):
+    """A seat was made.
+
+    Attributes:
+        harness: The harness's id.
+        mode: The way it is driven, a key of its manifest's `modes`.
+        workspace: Absolute path.
+        posture: What it may do unasked.
+        environment: Variables that the operator set for this seat; values are secrets.
+        model: The model that the operator asked for.
+    """
+
+    harness: str
+    mode: str
+    workspace: str
+    posture: Posture
+    environment: dict[str, str] = {}
+    model: str | None = None
+
+
+class SeatRemoved(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="seat_removed"):
+    """A seat was removed; its history stays in the log."""
+
+
+class LaunchRequested(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="launch_requested"):
+    """A launch was decided on.
+
+    Attributes:
+        launch: Its id.
+        attempt: `fresh` opens a new session, `resume` the one in `reference`.
+        reference: The session to resume.
+        by: `operator` or `prompt` (a prompt found no harness running).
+    """
+
+    launch: str
+    attempt: Literal["fresh", "resume"]
+    reference: SessionReference | None = None
+    by: Literal["operator", "prompt"] = "operator"
+
+
+class LaunchStarting(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="launch_starting"):
+    """The plan stands and a holder is about to be started: the intent.
+
+    Attributes:
+        launch: The launch.
+        nonce: The secret that proves who may own it.
+        directory: The launch's folder, with the holder's journal.
+        program: Absolute path of the program.
+        arguments: Its arguments, without the program.
+        transport: The transport that will speak to it.
+    """
+
+    launch: str
+    nonce: str
+    directory: str
+    program: str
+    arguments: tuple[str, ...] = ()
+    transport: str = "acp"
+
+
+class LaunchStarted(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="launch_started"):
+    """The harness's process runs under its holder."""
+
+    launch: str
+    pid: int
+    holder_pid: int
+
+
+class LaunchConnected(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="launch_connected"):
+    """The harness answered the handshake; fields as in `reports.Connected`."""
+
+    launch: str
+    protocol_version: int
+    harness_name: str = ""
+    harness_version: str = ""
+    offers: tuple[str, ...] = ()
+    auth_methods: tuple[AuthMethod, ...] = ()
+
+
+class SessionOpened(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="session_opened"):
+    """A session is open: the one event by which a seat gets its identity."""
+
+    launch: str
+    reference: SessionReference
+    how: OpenedHow
+
+
+class SessionOpenFailed(
+    msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="session_open_failed"
+):
+    """No session was opened; nothing was started in its place."""
+
+    launch: str
+    outcome: ResumeOutcome
+    error: CallError
+
+
+class StopRequested(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="stop_requested"):
+    """The harness is to be stopped, in steps."""
+
+    launch: str
+    by: Literal["operator", "core"] = "operator"
+
+
+class LaunchEnded(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="launch_ended"):
+    """The launch is over.
+
+    Attributes:
+        launch: The launch.
+        reason: `stopped` (asked for), `exit` (by itself), `holder_lost`, `never_started`, `failed` (the plan,
+            the start or the handshake failed).
+        exit_code: The exit status, where it was observed.
+        signal: The signal's number, where one ended it.
+        error: What failed.
+        stderr_tail: The last lines that the harness wrote to its standard error.
+    """
+
+    launch: str
+    reason: Literal["stopped", "exit", "holder_lost", "never_started", "failed"]
+    exit_code: int | None = None
+    signal: int | None = None
+    error: CallError | None = None
+    stderr_tail: str = ""
+
+
+class DeliveryQueued(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="delivery_queued"):
+    """A prompt was accepted into the seat's queue. `text` is a secret in logs."""
+
+    delivery: str
+    text: str
+
+
+class DeliveryHeld(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="delivery_held"):
+    """A prompt waits for a person. It was certainly not sent."""
+
+    delivery: str
+    why: HeldReason
+    error: CallError | None = None
+
+
+class DeliverySending(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="delivery_sending"):
+    """The intent to send, recorded before the write; its turn is open from here."""
+
+    delivery: str
+    turn: str
+
+
+class DeliverySent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="delivery_sent"):
+    """The holder wrote the prompt to the harness, whole."""
+
+    delivery: str
+
+
+class DeliveryStarted(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="delivery_started"):
+    """A witness says that the harness works on the prompt."""
+
+    delivery: str
+
+
+class DeliveryRefused(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="delivery_refused"):
+    """The prompt was declined before a turn: by the harness, or withdrawn by the operator."""
+
+    delivery: str
+    error: CallError
+
+
+class DeliveryFailed(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="delivery_failed"):
+    """The attempt ended in an error without a witness of a turn."""
+
+    delivery: str
+    error: CallError
+
+
+class DeliveryUnknown(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="delivery_unknown"):
+    """The prompt may or may not have arrived; it is never repeated by itself."""
+
+    delivery: str
+    error: CallError
+
+
+class TurnEnded(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="turn_ended"):
+    """A turn ended. `raw_reason` is the harness's own word, empty where it said nothing."""
+
+    turn: str
+    delivery: str
+    outcome: TurnOutcome
+    raw_reason: str = ""
+    error: CallError | None = None
+    usage: Usage | None = None
+
+
+class CancelRequested(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="cancel_requested"):
+    """A cancel was asked for: neither an approval nor an outcome."""
+
+    turn: str
+
+
+class PermissionOpened(
+    msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="permission_opened"
+):
+    """The harness asks for permission."""
+
+    request: str
+    wire_id: str
+    tool_call: ToolCall
+    options: tuple[PermissionOption, ...]
+    expires_at: datetime | None = None
+
+
+class PermissionAnswered(
+    msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="permission_answered"
+):
+    """A permission request was settled: the audit record.
+
+    Attributes:
+        request: The request.
+        wire_id: Its id on the wire.
+        decision: What was decided.
+        by: Who decided.
+        option: The option's id; `None` where the answer was `cancelled`, or none could be given.
+        option_name: The option's label at that time.
+        reason: Why, in words.
+    """
+
+    request: str
+    wire_id: str
+    decision: Decision
+    by: AnsweredBy
+    option: str | None = None
+    option_name: str = ""
+    reason: str = ""
+
+
+Event = (
+    SeatAdded
+    | SeatRemoved
+    | LaunchRequested
+    | LaunchStarting
+    | LaunchStarted
+    | LaunchConnected
+    | SessionOpened
+    | SessionOpenFailed
+    | StopRequested
+    | LaunchEnded
+    | DeliveryQueued
+    | DeliveryHeld
+    | DeliverySending
+    | DeliverySent
+    | DeliveryStarted
+    | DeliveryRefused
+    | DeliveryFailed
+    | DeliveryUnknown
+    | TurnEnded
+    | CancelRequested
+    | PermissionOpened
+    | PermissionAnswered
+    | Content
+)
+"""Everything that the log can hold."""
+
+
+def event_type(event: Event | type[Event]) -> str:
+    """The stable name of an event's shape: its tag."""
+    return str(event.__struct_config__.tag)
+
+
+EVENT_VERSIONS: dict[str, int] = {event_type(cls): 1 for cls in get_args(Event)}
+"""The current version of every shape, by its type's name."""
+
+
+class EventDraft(msgspec.Struct, frozen=True, kw_only=True):
+    """An event on its way into the log; fields as in `Envelope`, without the position."""
+
+    at: datetime
+    seat: str
+    source: Source
+    rule: str
+    event: Event
+    launch: str | None = None
+    session: str | None = None
+    turn: str | None = None
+
+
+class Envelope(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """An event in the log.
+
+    Attributes:
+        position: Its place: 1, 2, 3, … without gaps in one log.
+        at: When it was appended, aware UTC.
+        seat: The seat's name.
+        source: The source of the evidence.
+        rule: The rule by which it was read, or the command that caused it.
+        type: The event's type.
+        version: The version of its shape.
+        event: The event.
+        launch: The launch that it belongs to.
+        session: The session id that it belongs to; a secret in logs.
+        turn: The turn that it belongs to.
+    """
+
+    position: int
+    at: datetime
+    seat: str
+    source: Source
+    rule: str
+    type: str
+    version: int
+    event: Event
+    launch: str | None = None
+    session: str | None = None
+    turn: str | None = None

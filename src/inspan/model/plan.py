@@ -1,0 +1,139 @@
+"""Launch plans and probe results: what host and plugins hand to core."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import msgspec
+
+from .manifest import AcpSettings
+from .posture import Posture
+from .session import SessionReference
+
+__all__ = [
+    "Attempt",
+    "LaunchPlan",
+    "LaunchRequest",
+    "PlanFile",
+    "ProbeResult",
+    "Problem",
+    "TransportSettings",
+]
+
+Attempt = Literal["fresh", "resume", "fork"]
+
+
+class LaunchRequest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What is to be launched.
+
+    Attributes:
+        seat: The seat's name.
+        harness: The harness's id.
+        mode: The mode.
+        attempt: Fresh, resume or fork.
+        workspace: Absolute path of an existing folder.
+        posture: What the seat may do unasked.
+        reference: The session to resume or fork.
+        model: The model that was asked for.
+        environment: Variables that the operator set; values are secrets.
+    """
+
+    seat: str
+    harness: str
+    mode: str
+    attempt: Attempt
+    workspace: str
+    posture: Posture
+    reference: SessionReference | None = None
+    model: str | None = None
+    environment: dict[str, str] = {}
+
+
+class PlanFile(msgspec.Struct, frozen=True, kw_only=True):
+    """A file that must exist before the launch: path inside the launch's own folder, and text."""
+
+    path: str
+    text: str
+
+
+class TransportSettings(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What the transport is told of this launch.
+
+    Attributes:
+        workspace: The folder that the session is opened in.
+        attempt: Fresh, resume or fork.
+        session_id: The session to resume or fork.
+        auth_method: The sign-in method to call before a session is opened.
+        session_mode: The session mode to set before any prompt.
+        config_options: Session options to set before any prompt.
+        acp: Settings of the `acp` transport.
+        frame_cap_bytes: The largest line that is accepted.
+    """
+
+    workspace: str
+    attempt: Attempt = "fresh"
+    session_id: str | None = None
+    auth_method: str | None = None
+    session_mode: str | None = None
+    config_options: dict[str, str] = {}
+    acp: AcpSettings = AcpSettings()
+    frame_cap_bytes: int = 64 * 1024 * 1024
+
+
+class LaunchPlan(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """How core is to start the harness; core carries it out under a holder.
+
+    Attributes:
+        program: Absolute path.
+        arguments: Without the program.
+        cwd: Working directory.
+        environment: Variables to set, over those of the daemon.
+        strip: Variables to remove; a trailing `*` matches a prefix.
+        files: Files to write before the start.
+        transport: Which transport speaks to it.
+        settings: What that transport is told.
+        handshake_timeout_s: Seconds until an open session.
+        stop_grace_s: Seconds between the steps of a stop.
+    """
+
+    program: str
+    arguments: tuple[str, ...]
+    cwd: str
+    settings: TransportSettings
+    environment: dict[str, str] = {}
+    strip: tuple[str, ...] = ()
+    files: tuple[PlanFile, ...] = ()
+    transport: str = "acp"
+    handshake_timeout_s: float = 60.0
+    stop_grace_s: float = 5.0
+
+
+class Problem(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Something that stands in the way: a stable code, the fact, the next step."""
+
+    code: str
+    message: str
+    hint: str = ""
+    is_fatal: bool = True
+
+
+class ProbeResult(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What an installed program says of itself; no model call.
+
+    Attributes:
+        harness: The harness's id.
+        installed: `yes`, `no`, or `unknown` where the program is there but gave no answer.
+        program: Absolute path.
+        version: As it answered.
+        tested: Whether the version lies in the tested range: `yes`, `no`, `unknown`.
+        problems: What stands in the way.
+        detail: What a plugin adds.
+    """
+
+    harness: str
+    installed: Literal["yes", "no", "unknown"]
+    program: str | None = None
+    version: str | None = None
+    tested: Literal["yes", "no", "unknown"] = "unknown"
+    problems: tuple[Problem, ...] = ()
+    detail: dict[str, Any] = {}

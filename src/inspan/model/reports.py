@@ -1,0 +1,144 @@
+"""Reports: what a transport says that a harness said, with the evidence for it.
+
+A session is running, idle with its last outcome, or waits for a person. Version 1 of the Agent Client
+Protocol, and every other wire, is mapped *into* these shapes at the transport; nothing above knows the wire.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from .content import Content
+from .evidence import Source
+from .permission import PermissionOption, ToolCall
+from .session import OpenedHow, ResumeOutcome
+from .turn import CallError, TurnOutcome, Usage
+
+__all__ = [
+    "AuthMethod",
+    "ConnectFailed",
+    "Connected",
+    "PermissionRequested",
+    "PermissionWithdrawn",
+    "PromptAnswered",
+    "PromptStarted",
+    "ReportBody",
+    "Reported",
+    "SessionFailed",
+    "SessionReady",
+]
+
+
+class AuthMethod(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A way to sign in that the harness offers."""
+
+    id: str
+    name: str = ""
+    description: str = ""
+
+
+class Connected(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="connected"):
+    """The handshake is done.
+
+    Attributes:
+        protocol_version: As the harness answered.
+        harness_name: The name that it gives itself, if any.
+        harness_version: The version that it gives itself, if any.
+        offers: Named abilities of this very process (`load`, `resume`, `list`, `fork`, `close`, …).
+        auth_methods: Ways to sign in.
+    """
+
+    protocol_version: int
+    harness_name: str = ""
+    harness_version: str = ""
+    offers: tuple[str, ...] = ()
+    auth_methods: tuple[AuthMethod, ...] = ()
+
+
+class ConnectFailed(msgspec.Struct, frozen=True, kw_only=True, tag="connect_failed"):
+    """The handshake failed; the launch is of no use."""
+
+    error: CallError
+
+
+class SessionReady(msgspec.Struct, frozen=True, kw_only=True, tag="session_ready"):
+    """A session is open, and its posture is applied: prompts may be sent."""
+
+    session_id: str
+    how: OpenedHow
+
+
+class SessionFailed(msgspec.Struct, frozen=True, kw_only=True, tag="session_failed"):
+    """No session was opened. `outcome` is a `ResumeOutcome` for a resume, `failed` for a new session."""
+
+    outcome: ResumeOutcome
+    error: CallError
+
+
+class PromptStarted(msgspec.Struct, frozen=True, kw_only=True, tag="prompt_started"):
+    """A witness: the harness works on this delivery."""
+
+    delivery: str
+
+
+class PromptAnswered(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="prompt_answered"):
+    """The terminal result of a prompt.
+
+    Attributes:
+        delivery: The delivery that it answers.
+        outcome: How the turn ended.
+        raw_reason: The harness's own word for it.
+        error: The harness's error, where it answered with one.
+        declined: The harness declined the call itself, before any turn (a bad session, bad parameters).
+        usage: Tokens used.
+    """
+
+    delivery: str
+    outcome: TurnOutcome
+    raw_reason: str
+    error: CallError | None = None
+    declined: bool = False
+    usage: Usage | None = None
+
+
+class PermissionRequested(msgspec.Struct, frozen=True, kw_only=True, tag="permission_requested"):
+    """The harness asks. `wire_id` is how the transport finds the request again when it is answered."""
+
+    wire_id: str
+    tool_call: ToolCall
+    options: tuple[PermissionOption, ...]
+
+
+class PermissionWithdrawn(msgspec.Struct, frozen=True, kw_only=True, tag="permission_withdrawn"):
+    """The harness no longer wants an answer."""
+
+    wire_id: str
+
+
+ReportBody = (
+    Connected
+    | ConnectFailed
+    | SessionReady
+    | SessionFailed
+    | PromptStarted
+    | PromptAnswered
+    | PermissionRequested
+    | PermissionWithdrawn
+    | Content
+)
+
+
+class Reported(msgspec.Struct, frozen=True, kw_only=True):
+    """A report with its evidence.
+
+    Attributes:
+        body: What was said.
+        source: Which source said it.
+        rule: The rule by which it was read, such as `acp.update.plan`.
+        session: The session id that the wire named, if it named one.
+    """
+
+    body: ReportBody
+    source: Source
+    rule: str
+    session: str | None = None
