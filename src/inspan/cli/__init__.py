@@ -1,0 +1,3 @@
+"""The command line: argv in, text or JSON out."""
+
+__all__: list[str] = []

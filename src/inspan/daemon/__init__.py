@@ -1,0 +1,3 @@
+"""The process that serves one home."""
+
+__all__: list[str] = []

@@ -1,0 +1,3 @@
+"""Built-in harnesses, one folder each."""
+
+__all__: list[str] = []

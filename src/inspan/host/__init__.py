@@ -1,0 +1,3 @@
+"""Finds, checks, loads and supervises harness plugins."""
+
+__all__: list[str] = []

@@ -1,0 +1,3 @@
+"""What a harness author imports."""
+
+__all__: list[str] = []

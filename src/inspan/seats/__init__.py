@@ -1,0 +1,3 @@
+"""Seats: decide, act, restore."""
+
+__all__: list[str] = []

@@ -1,0 +1,124 @@
+"""The service that the daemon serves: every operation on seats, as one typed surface.
+
+`inspan.seats.core.Seats` fulfils it. Every method that changes something returns only after its events are
+durable. Errors are `InspanError`s; none of them leaves anything half done.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from inspan.model.plan import ProbeResult
+from inspan.model.views import (
+    AddSeat,
+    AnswerPermission,
+    DeliveryView,
+    ExplainView,
+    HarnessView,
+    PermissionView,
+    SeatView,
+    SendPrompt,
+    TurnView,
+)
+
+__all__ = ["SeatService"]
+
+
+class SeatService(Protocol):
+    """What can be asked of Inspan. Lists come in the order in which things were made."""
+
+    async def list_harnesses(self) -> Sequence[HarnessView]:
+        """All harnesses that are registered, with what keeps one from being used."""
+        ...
+
+    async def get_harness(self, harness: str) -> HarnessView:
+        """One harness. Raises `unknown_harness`."""
+        ...
+
+    async def probe_harness(self, harness: str) -> ProbeResult:
+        """Asks the installed program what it is; no model call."""
+        ...
+
+    async def add_seat(self, request: AddSeat) -> SeatView:
+        """Makes a seat. Raises `seat_exists`, `unknown_harness`, `unknown_mode`, `workspace_missing`, …"""
+        ...
+
+    async def list_seats(self) -> Sequence[SeatView]:
+        """All seats that were not removed."""
+        ...
+
+    async def get_seat(self, name: str) -> SeatView:
+        """One seat. Raises `unknown_seat`."""
+        ...
+
+    async def remove_seat(self, name: str, *, stop: bool = False) -> SeatView:
+        """Removes a seat; its history stays. Raises `seat_running` unless `stop`."""
+        ...
+
+    async def start_seat(self, name: str, *, fresh: bool = False) -> SeatView:
+        """Starts the seat's harness and resumes its conversation, or begins a new one with `fresh`.
+
+        Returns once the launch is decided on, not once it is ready.
+        """
+        ...
+
+    async def stop_seat(self, name: str) -> SeatView:
+        """Stops the seat's harness in steps. The queue is kept. Stopping a stopped seat does nothing."""
+        ...
+
+    async def send_prompt(self, name: str, request: SendPrompt) -> DeliveryView:
+        """Accepts a prompt into the seat's queue, once per id. Starts the harness where none runs.
+
+        Raises `delivery_conflict` where the id was used with another text or seat.
+        """
+        ...
+
+    async def list_deliveries(self, name: str, *, limit: int = 100) -> Sequence[DeliveryView]:
+        """The newest deliveries of a seat."""
+        ...
+
+    async def get_delivery(self, delivery: str) -> DeliveryView:
+        """One delivery. Raises `unknown_delivery`."""
+        ...
+
+    async def withdraw_delivery(self, delivery: str) -> DeliveryView:
+        """Takes a prompt out of the queue. Raises `delivery_final` where it went out already."""
+        ...
+
+    async def cancel_turn(self, name: str) -> SeatView:
+        """Asks the harness to stop the turn that runs; the view shows the queue, which is kept.
+
+        Raises `no_turn`.
+        """
+        ...
+
+    async def list_turns(self, name: str, *, limit: int = 100) -> Sequence[TurnView]:
+        """The newest turns of a seat."""
+        ...
+
+    async def get_turn(self, turn: str) -> TurnView:
+        """One turn. Raises `unknown_turn`."""
+        ...
+
+    async def list_permissions(
+        self, *, seat: str | None = None, include_closed: bool = False
+    ) -> Sequence[PermissionView]:
+        """Permission requests: the open ones, or all."""
+        ...
+
+    async def get_permission(self, request: str) -> PermissionView:
+        """One permission request. Raises `unknown_permission`."""
+        ...
+
+    async def answer_permission(self, request: str, answer: AnswerPermission) -> PermissionView:
+        """Answers an open request, once.
+
+        Raises `permission_closed` where it was answered (the same answer again included),
+        `permission_of_other_seat`, `permission_option_unknown`.
+        """
+        ...
+
+    async def explain_seat(self, name: str) -> ExplainView:
+        """Why the seat shows what it shows."""
+        ...

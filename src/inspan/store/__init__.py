@@ -1,0 +1,3 @@
+"""The append-only log and its projections."""
+
+__all__: list[str] = []
