@@ -1,0 +1,128 @@
+"""Install a pinned harness from npm, once per machine.
+
+The cache is `$INSPAN_CACHE`, else `$XDG_CACHE_HOME`, else `~/.cache`; in it, `inspan-live/NAME-VERSION/`. An
+installation appears there complete or not at all, and any number of processes may ask for it at once.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import subprocess
+import tempfile
+import tomllib
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+__all__ = ["InstallError", "Installed", "Pin", "install", "read_pins"]
+
+PINS = Path(__file__).with_name("pins.toml")
+
+_INSTALL_TIMEOUT_S = 600
+_VERSION_TIMEOUT_S = 60
+
+
+class InstallError(Exception):
+    """A pinned harness could not be installed, or is not what was pinned."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Pin:
+    """One entry of `pins.toml`, whose comment says what the fields mean."""
+
+    package: str
+    version: str
+    program: str
+    says: str
+    runs_scripts: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Installed:
+    """A harness ready to run: `folder` goes on the `PATH`, `program` is the file itself."""
+
+    folder: Path
+    program: Path
+    version: str
+
+
+def read_pins() -> dict[str, Pin]:
+    """Read the pins by name."""
+    return {name: Pin(**fields) for name, fields in tomllib.loads(PINS.read_text()).items()}
+
+
+def install(name: str) -> Installed:
+    """Make sure that the pinned `name` is in the cache, and that it is the version that was pinned.
+
+    Raises:
+        InstallError: npm is missing or failed, or the program says another version.
+    """
+    pin = read_pins()[name]
+    place = _cache() / f"{name}-{pin.version}"
+    with _locked(place.with_name(f".{place.name}.lock")):
+        if not place.exists():
+            _install_into(place, pin)
+    return _installed(place, pin)
+
+
+def _install_into(place: Path, pin: Pin) -> None:
+    npm = shutil.which("npm")
+    if npm is None:
+        raise InstallError(f"npm is not installed, so {pin.package} cannot be; install Node.js with npm")
+    unfinished = Path(tempfile.mkdtemp(prefix=f".{place.name}-", dir=place.parent))
+    try:
+        quiet = ["--no-audit", "--no-fund", "--no-update-notifier", "--loglevel=error"]
+        exact = f"{pin.package}@{pin.version}"
+        _run([npm, "install", "--prefix", str(unfinished), "--ignore-scripts", *quiet, exact])
+        if pin.runs_scripts:
+            _run([npm, "rebuild", "--prefix", str(unfinished), *quiet, pin.package])
+        _installed(unfinished, pin)
+        unfinished.rename(place)
+    finally:
+        shutil.rmtree(unfinished, ignore_errors=True)
+
+
+def _installed(place: Path, pin: Pin) -> Installed:
+    folder = place / "node_modules" / ".bin"
+    program = folder / pin.program
+    with tempfile.TemporaryDirectory(prefix="isp-") as home:
+        environment = {"PATH": os.environ.get("PATH", os.defpath), "HOME": home}
+        said = _run(
+            [str(program), "--version"], timeout_s=_VERSION_TIMEOUT_S, environment=environment
+        ).strip()
+    if said != pin.says:
+        raise InstallError(
+            f"{program} says version {said!r}, but {pin.says!r} is pinned; remove {place} and try again"
+        )
+    return Installed(folder=folder, program=program, version=pin.version)
+
+
+def _run(
+    argv: list[str], *, timeout_s: float = _INSTALL_TIMEOUT_S, environment: dict[str, str] | None = None
+) -> str:
+    try:
+        done = subprocess.run(
+            argv, env=environment, capture_output=True, text=True, timeout=timeout_s, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise InstallError(f"{' '.join(argv)}: {error}") from error
+    if done.returncode:
+        raise InstallError(f"{' '.join(argv)} ended with {done.returncode}: {done.stderr[-2000:]}")
+    return done.stdout
+
+
+def _cache() -> Path:
+    chosen = os.environ.get("INSPAN_CACHE") or os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    cache = Path(chosen).expanduser() / "inspan-live"
+    cache.mkdir(parents=True, exist_ok=True)
+    return cache
+
+
+@contextmanager
+def _locked(path: Path) -> Generator[None]:
+    with path.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield

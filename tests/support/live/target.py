@@ -1,0 +1,53 @@
+"""A real harness as the live tests see it: which pin, how it starts, how it finds the scripted model."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from support.live.arena import Arena, open_arena
+from support.live.install import Installed, install
+from support.live.netns import Namespace
+
+__all__ = ["ReadyTarget", "Target", "open_target"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Target:
+    """What to know about one harness.
+
+    `pin` names its entry in `pins.toml`. `write_settings(home, model_url)` writes its configuration.
+    `auth_method` is the ACP method id to authenticate with, where the harness insists on it.
+    """
+
+    pin: str
+    acp_arguments: tuple[str, ...]
+    write_settings: Callable[[Path, str], None]
+    variables: Mapping[str, str] = field(default_factory=dict[str, str])
+    auth_method: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ReadyTarget:
+    """A harness that is installed, and an arena where it is on the `PATH` and set up."""
+
+    target: Target
+    installed: Installed
+    arena: Arena
+
+    def start_acp(self) -> subprocess.Popen[bytes]:
+        """Start it in its ACP mode on pipes; its standard error goes nowhere."""
+        argv = [str(self.installed.program), *self.target.acp_arguments]
+        return self.arena.start(argv, stderr=subprocess.DEVNULL)
+
+
+@contextmanager
+def open_target(target: Target, namespace: Namespace) -> Generator[ReadyTarget]:
+    """Install `target` if need be and make an arena for it; the arena ends with the block."""
+    installed = install(target.pin)
+    with open_arena(namespace, programs=[installed.folder], variables=target.variables) as arena:
+        target.write_settings(arena.home, arena.model.url)
+        yield ReadyTarget(target=target, installed=installed, arena=arena)
