@@ -62,7 +62,9 @@ class Arena:
 def open_arena(
     namespace: Namespace, *, programs: Sequence[Path] = (), variables: Mapping[str, str] | None = None
 ) -> Generator[Arena]:
-    """Make an arena in `namespace` and remove all of it afterwards.
+    """Make an arena in `namespace` and remove all of it afterwards, every process in the namespace included.
+
+    One arena at a time: daemons and holders leave their parents, so the namespace is what finds them.
 
     Args:
         namespace: where everything runs.
@@ -86,6 +88,7 @@ def open_arena(
                 environment=environment,
             )
     finally:
+        namespace.empty()
         shutil.rmtree(root, ignore_errors=True)
 
 

@@ -92,18 +92,28 @@ class Namespace:
             check=False,
         )
 
-    def kill_everything(self) -> None:
-        """Send SIGKILL to everything inside, and to what was started but is not inside yet."""
-        for process in self._started:
-            if process.poll() is None:
-                process.kill()
-        for pid in self.pids():
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
+    def empty(self) -> None:
+        """Kill everything inside and wait until it is gone."""
+        # Children may start others while we look, so look again until there is nobody.
+        deadline = time.monotonic() + _END_DEADLINE_S
+        self._kill_everything()
+        while pids := self.pids():
+            if time.monotonic() > deadline:
+                raise NamespaceError(f"processes {pids} in {self.name} do not end")
+            time.sleep(_POLL_S)
+            self._kill_everything()
 
     def pids(self) -> list[int]:
         """Return the processes that are inside now."""
         return [int(word) for word in _run_ip("netns", "pids", self.name).split()]
+
+    def _kill_everything(self) -> None:
+        for process in self._started:
+            if process.poll() is None:  # it may not be inside yet
+                process.kill()
+        for pid in self.pids():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
 
 
 def obstacle() -> str | None:
@@ -135,14 +145,7 @@ def open_namespace() -> Generator[Namespace]:
 
 
 def _remove(namespace: Namespace) -> None:
-    # Children may start others while we look, so look again until there is nobody.
-    deadline = time.monotonic() + _END_DEADLINE_S
-    namespace.kill_everything()
-    while pids := namespace.pids():
-        if time.monotonic() > deadline:
-            raise NamespaceError(f"processes {pids} in {namespace.name} do not end")
-        time.sleep(_POLL_S)
-        namespace.kill_everything()
+    namespace.empty()
     _run_ip("netns", "del", namespace.name)
 
 
