@@ -39,7 +39,7 @@ def npm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> _Npm:
     monkeypatch.setenv("INSPAN_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("NPM_CALLS", str(tmp_path / "calls"))
     monkeypatch.setenv("NPM_GIVES", read_pins()["opencode"].says)
-    return _Npm(cache=tmp_path / "cache" / "inspan-live", calls=tmp_path / "calls")
+    return _Npm(cache=tmp_path / "cache", calls=tmp_path / "calls")
 
 
 def test_a_harness_is_installed_once_at_exactly_the_pinned_version(npm: _Npm) -> None:

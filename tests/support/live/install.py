@@ -1,6 +1,6 @@
 """Install a pinned harness from npm, once per machine.
 
-The cache is `$INSPAN_CACHE`, else `$XDG_CACHE_HOME`, else `~/.cache`; in it, `inspan-live/NAME-VERSION/`. An
+The cache is `$INSPAN_CACHE`, else `inspan-live` in `$XDG_CACHE_HOME` or `~/.cache`; in it, `NAME-VERSION/`. An
 installation appears there complete or not at all, and any number of processes may ask for it at once.
 """
 
@@ -115,8 +115,8 @@ def _run(
 
 
 def _cache() -> Path:
-    chosen = os.environ.get("INSPAN_CACHE") or os.environ.get("XDG_CACHE_HOME") or "~/.cache"
-    cache = Path(chosen).expanduser() / "inspan-live"
+    user_caches = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache")
+    cache = Path(os.environ.get("INSPAN_CACHE") or user_caches / "inspan-live").expanduser()
     cache.mkdir(parents=True, exist_ok=True)
     return cache
 
