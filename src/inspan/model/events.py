@@ -149,10 +149,11 @@ class SessionOpenFailed(
 
 
 class StopRequested(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="stop_requested"):
-    """The harness is to be stopped, in steps."""
+    """The harness is to be stopped, in steps. `error` says why core wants it."""
 
     launch: str
     by: Literal["operator", "core"] = "operator"
+    error: CallError | None = None
 
 
 class LaunchEnded(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="launch_ended"):

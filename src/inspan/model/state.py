@@ -61,6 +61,7 @@ class QueuedPrompt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
 
     delivery: str
     text: str
+    queued_at: datetime
     held: HeldReason | None = None
 
 
@@ -74,6 +75,7 @@ class InFlight(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     turn: str
     text: str
     state: DeliveryState
+    queued_at: datetime
     begun_at: datetime
     cancel_requested: bool = False
 
@@ -97,6 +99,7 @@ class LastTurn(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     delivery: str
     outcome: TurnOutcome
     ended_at: datetime
+    begun_at: datetime | None = None
     raw_reason: str = ""
     error: CallError | None = None
     usage: Usage | None = None
@@ -136,6 +139,7 @@ class LaunchState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
         signal: The signal that ended it.
         error: What failed.
         stderr_tail: Its last words.
+        stopped_by: Who asked for its end, if anybody did.
     """
 
     id: str
@@ -159,6 +163,7 @@ class LaunchState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     signal: int | None = None
     error: CallError | None = None
     stderr_tail: str = ""
+    stopped_by: Literal["", "operator", "core"] = ""
 
     @property
     def is_live(self) -> bool:
@@ -373,9 +378,15 @@ def _evolve_launch(state: SeatState, draft: EventDraft) -> SeatState:
                 activity=_believe(draft, "idle"),
             )
         case SessionOpenFailed():
-            return _set(state, resume_outcome=event.outcome, activity=_believe(draft, "unknown"))
+            return _set(
+                state,
+                launch=_set(launch, error=event.error),
+                resume_outcome=event.outcome,
+                activity=_believe(draft, "unknown"),
+            )
         case StopRequested():
-            return _set(state, launch=_set(launch, status="stopping"))
+            error = event.error or launch.error
+            return _set(state, launch=_set(launch, status="stopping", error=error, stopped_by=event.by))
         case LaunchEnded():
             return _set(
                 state,
@@ -401,11 +412,13 @@ def _evolve_turn(state: SeatState, draft: EventDraft) -> SeatState:
     flight = state.in_flight
     match event:
         case DeliveryQueued():
-            prompt = QueuedPrompt(delivery=event.delivery, text=event.text)
+            prompt = QueuedPrompt(delivery=event.delivery, text=event.text, queued_at=draft.at)
             return _set(state, queue=(*state.queue, prompt))
         case DeliveryHeld():
             if flight is not None and flight.delivery == event.delivery:
-                back = QueuedPrompt(delivery=flight.delivery, text=flight.text, held=event.why)
+                back = QueuedPrompt(
+                    delivery=flight.delivery, text=flight.text, queued_at=flight.queued_at, held=event.why
+                )
                 return _set(state, in_flight=None, queue=(back, *state.queue), turns=state.turns - 1)
             return _set(
                 state,
@@ -425,6 +438,7 @@ def _evolve_turn(state: SeatState, draft: EventDraft) -> SeatState:
                     turn=event.turn,
                     text=prompt.text,
                     state=DeliveryState.SENDING,
+                    queued_at=prompt.queued_at,
                     begun_at=draft.at,
                 ),
                 activity=_believe(draft, "running"),
@@ -454,6 +468,7 @@ def _evolve_turn(state: SeatState, draft: EventDraft) -> SeatState:
                     delivery=event.delivery,
                     outcome=event.outcome,
                     ended_at=draft.at,
+                    begun_at=flight.begun_at,
                     raw_reason=event.raw_reason,
                     error=event.error,
                     usage=event.usage,

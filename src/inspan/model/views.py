@@ -84,7 +84,7 @@ class ActivityView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     """What is believed of a session.
 
     Attributes:
-        value: `unknown`, `running` or `idle`.
+        value: `unknown`, `running`, `idle`, or `waiting` while a person owes an answer: a wait is no work.
         source: The source of the evidence.
         rule: Its rule.
         at: When it was seen.
@@ -92,7 +92,7 @@ class ActivityView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
         why: One sentence.
     """
 
-    value: Literal["unknown", "running", "idle"]
+    value: Literal["unknown", "running", "idle", "waiting"]
     source: Source
     rule: str
     at: datetime | None = None
@@ -255,7 +255,7 @@ class SeatView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         workspace: Absolute path.
         posture: What it may do unasked.
         status: One word for lists: `needs_input`, `running`, `idle`, `starting`, `stopping`, `stopped`,
-            `exited`, `held`, `unavailable` (its harness is not registered) or `unknown`.
+            `exited`, `failed`, `held`, `unavailable` (its harness is not registered) or `unknown`.
         activity: What is believed of the session.
         needs_input: What a person owes an answer to.
         background: Whether work goes on outside a turn; `unknown` where nothing reports it.

@@ -1,0 +1,216 @@
+"""The decider: (state, input, context) -> events. Pure; everything else acts on what it decides."""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from inspan.model.content import ProtocolFault
+from inspan.model.errors import UsageError
+from inspan.model.events import EventDraft, SeatAdded, SeatRemoved, StopRequested
+from inspan.model.evidence import Source
+from inspan.model.reports import (
+    Connected,
+    ConnectFailed,
+    PermissionRequested,
+    PermissionWithdrawn,
+    PromptAnswered,
+    PromptStarted,
+    SessionFailed,
+    SessionReady,
+)
+from inspan.model.state import SeatState
+from inspan.model.turn import CallError
+
+from . import launching, permissions, turns
+from .decision import Context, Decision
+from .inputs import (
+    AddSeat,
+    AnswerPermission,
+    CancelTurn,
+    HandshakeTimedOut,
+    HolderLost,
+    HolderUp,
+    Input,
+    LaunchPlanned,
+    LaunchRefused,
+    PermissionsExpired,
+    ProcessExited,
+    QueuePrompt,
+    RemoveSeat,
+    Resumed,
+    StartSeat,
+    StopSeat,
+    TransportReported,
+    WithdrawDelivery,
+    WriteEnded,
+)
+
+__all__ = ["decide", "decide_into"]
+
+
+def decide(name: str, state: SeatState | None, given: Input, context: Context) -> tuple[EventDraft, ...]:
+    """What follows from `given` in `state`.
+
+    Args:
+        name: The seat's name.
+        state: The seat's state, `None` where there never was one.
+        given: A command or an observation.
+        context: Time, ids and what the harness can do.
+
+    Returns:
+        The events, in order; none where nothing follows.
+
+    Raises:
+        UsageError: The command cannot be carried out; nothing follows from it. Observations never raise.
+    """
+    decision = Decision(name, state, context)
+    decide_into(decision, given)
+    return tuple(decision.drafts)
+
+
+def decide_into(decision: Decision, given: Input) -> None:
+    """As `decide`, on top of what `decision` holds already."""
+    match given:
+        case AddSeat():
+            _add_seat(decision, given)
+        case RemoveSeat():
+            _remove_seat(decision)
+        case StartSeat():
+            launching.start_seat(decision, given)
+        case StopSeat():
+            launching.stop_seat(decision)
+        case QueuePrompt():
+            turns.queue_prompt(decision, given)
+        case WithdrawDelivery():
+            turns.withdraw_delivery(decision, given)
+        case CancelTurn():
+            turns.cancel_turn(decision)
+        case AnswerPermission():
+            permissions.answer_permission(decision, given)
+            turns.send_next(decision)
+        case _ if decision.state is None or decision.state.removed:
+            return
+        case LaunchPlanned():
+            launching.note_planned(decision, given)
+        case LaunchRefused():
+            launching.note_refused(decision, given)
+        case HolderUp():
+            launching.note_holder_up(decision, given)
+        case TransportReported():
+            _note_report(decision, given)
+        case WriteEnded():
+            if _is_live(decision, given.launch):
+                turns.note_write_ended(decision, given)
+        case ProcessExited() | HolderLost():
+            launching.end_launch(decision, given)
+        case HandshakeTimedOut():
+            launching.fail_handshake(decision, given)
+        case PermissionsExpired():
+            permissions.expire_permissions(decision)
+            turns.send_next(decision)
+        case Resumed():
+            permissions.expire_permissions(decision)
+            turns.send_next(decision)
+        case _:
+            assert_never(given)
+
+
+def _add_seat(decision: Decision, command: AddSeat) -> None:
+    if decision.state is not None and not decision.state.removed:
+        raise UsageError(
+            f"There is a seat {decision.name!r} already.",
+            code="seat_exists",
+            hint=f"Use another name, or `inspan seat remove {decision.name}` first.",
+        )
+    decision.emit(
+        SeatAdded(
+            harness=command.harness,
+            mode=command.mode,
+            workspace=command.workspace,
+            posture=command.posture,
+            environment=command.environment,
+            model=command.model,
+        ),
+        source=Source.OPERATOR,
+        rule="seat.add",
+    )
+
+
+def _remove_seat(decision: Decision) -> None:
+    seat = decision.seat
+    if seat.live_launch is not None:
+        raise UsageError(
+            f"The seat {seat.name} has a running harness.",
+            code="seat_running",
+            hint=f"Stop it first with `inspan stop {seat.name}`, or remove it with `--stop`.",
+        )
+    for prompt in seat.queue:
+        turns.withdraw_delivery(decision, WithdrawDelivery(delivery=prompt.delivery))
+    decision.emit(SeatRemoved(), source=Source.OPERATOR, rule="seat.remove")
+
+
+def _note_report(decision: Decision, given: TransportReported) -> None:
+    reported = given.reported
+    body = reported.body
+    is_current = _is_live(decision, given.launch)
+    match body:
+        case (
+            Connected()
+            | ConnectFailed()
+            | SessionReady()
+            | SessionFailed()
+            | PromptStarted()
+            | PromptAnswered()
+            | PermissionRequested()
+            | PermissionWithdrawn()
+        ) if not is_current:
+            # What belongs to an earlier launch is history: it settles no turn and replaces no identity.
+            return
+        case Connected():
+            launching.note_connected(decision, reported, body)
+        case ConnectFailed():
+            launching.note_connect_failed(decision, reported, body)
+        case SessionReady():
+            launching.note_session_ready(decision, reported, body)
+            turns.send_next(decision)
+        case SessionFailed():
+            launching.note_session_failed(decision, reported, body)
+        case PromptStarted():
+            turns.note_started(decision, reported, body)
+        case PromptAnswered():
+            turns.note_answered(decision, reported, body)
+            turns.send_next(decision)
+        case PermissionRequested():
+            permissions.open_permission(decision, reported, body)
+        case PermissionWithdrawn():
+            permissions.withdraw_permission(decision, body.wire_id)
+            turns.send_next(decision)
+        case _:
+            is_replay = getattr(body, "replay", False)
+            decision.emit(
+                body,
+                source=reported.source,
+                rule=reported.rule,
+                launch=given.launch,
+                session=reported.session,
+                in_turn=is_current and not is_replay,
+            )
+            if isinstance(body, ProtocolFault) and body.fatal and is_current:
+                _stop_for_fault(decision, body)
+
+
+def _stop_for_fault(decision: Decision, body: ProtocolFault) -> None:
+    launch = decision.launch
+    if launch is None or launch.status == "stopping":
+        return
+    code = "frame_too_large" if body.code == "frame_too_large" else "protocol_fault"
+    decision.emit(
+        StopRequested(launch=launch.id, by="core", error=CallError(code=code, message=body.message)),
+        source=Source.CORE,
+        rule="launch.protocol_fault",
+    )
+
+
+def _is_live(decision: Decision, launch: str) -> bool:
+    live = decision.launch
+    return live is not None and live.id == launch

@@ -1,0 +1,114 @@
+"""A decision in the making: the state so far, and the events that were decided on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+
+import msgspec
+
+from inspan.model.capability import Capabilities
+from inspan.model.errors import UsageError
+from inspan.model.events import Event, EventDraft
+from inspan.model.evidence import Source
+from inspan.model.session import Provenance
+from inspan.model.state import InFlight, LaunchState, SeatState, evolve
+
+__all__ = ["Context", "Decision"]
+
+
+class Context(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything that a decision depends on besides the state and the input.
+
+    Attributes:
+        now: The time of the decision, aware UTC.
+        new_id: Makes a fresh id with a prefix.
+        capabilities: What the seat's mode can do.
+        resume_type: The form of the harness's session ids.
+        provenance: Where they come from.
+        prompt_cap_bytes: The largest prompt, in bytes of UTF-8.
+    """
+
+    now: datetime
+    new_id: Callable[[str], str]
+    capabilities: Capabilities = Capabilities()
+    resume_type: str = ""
+    provenance: Provenance = Provenance.REPORTED
+    prompt_cap_bytes: int = 16 * 1024 * 1024
+
+
+class Decision:
+    """Collects events and folds each at once, so that the next rule sees what the last one decided."""
+
+    def __init__(self, name: str, state: SeatState | None, context: Context) -> None:
+        self.name = name
+        self.state = state
+        self.context = context
+        self.drafts: list[EventDraft] = []
+
+    @property
+    def seat(self) -> SeatState:
+        """The state of a seat that exists.
+
+        Raises:
+            UsageError: `unknown_seat`.
+        """
+        if self.state is None or self.state.removed:
+            raise UsageError(
+                f"There is no seat {self.name!r}.",
+                code="unknown_seat",
+                hint="`inspan seat list` shows the seats.",
+                detail={"seat": self.name},
+            )
+        return self.state
+
+    @property
+    def launch(self) -> LaunchState | None:
+        """The live launch."""
+        return None if self.state is None else self.state.live_launch
+
+    @property
+    def flight(self) -> InFlight | None:
+        """The prompt that is with the harness."""
+        return None if self.state is None else self.state.in_flight
+
+    def emit(
+        self,
+        event: Event,
+        *,
+        source: Source,
+        rule: str,
+        launch: str | None = None,
+        session: str | None = None,
+        in_turn: bool = True,
+    ) -> None:
+        """Decides on an event.
+
+        Args:
+            event: The event.
+            source: Whose evidence it rests on.
+            rule: The rule or command behind it.
+            launch: The launch that it belongs to; the live one where not given.
+            session: The session id that the wire named; the seat's open one where not given.
+            in_turn: Whether it belongs to the open turn, if there is one.
+        """
+        state = self.state
+        if launch is None and state is not None and state.live_launch is not None:
+            launch = state.live_launch.id
+        if session is None and state is not None and state.session_open and state.session is not None:
+            session = state.session.id
+        turn = getattr(event, "turn", None)
+        if turn is None and in_turn and state is not None and state.in_flight is not None:
+            turn = state.in_flight.turn
+        draft = EventDraft(
+            at=self.context.now,
+            seat=self.name,
+            source=source,
+            rule=rule,
+            event=event,
+            launch=launch,
+            session=session,
+            turn=turn,
+        )
+        self.drafts.append(draft)
+        self.state = evolve(state, draft)

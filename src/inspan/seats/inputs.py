@@ -1,0 +1,191 @@
+"""What a seat's decider takes: commands from people, and observations from the launch that it runs."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from inspan.model.posture import Posture
+from inspan.model.reports import Reported
+from inspan.model.turn import CallError
+
+__all__ = [
+    "AddSeat",
+    "AnswerPermission",
+    "CancelTurn",
+    "Command",
+    "HandshakeTimedOut",
+    "HolderLost",
+    "HolderUp",
+    "Input",
+    "LaunchPlanned",
+    "LaunchRefused",
+    "Observation",
+    "PermissionsExpired",
+    "ProcessExited",
+    "QueuePrompt",
+    "RemoveSeat",
+    "Resumed",
+    "StartSeat",
+    "StopSeat",
+    "TransportReported",
+    "WithdrawDelivery",
+    "WriteEnded",
+]
+
+
+class AddSeat(msgspec.Struct, frozen=True, kw_only=True):
+    """Makes the seat."""
+
+    harness: str
+    mode: str
+    workspace: str
+    posture: Posture
+    environment: dict[str, str] = {}
+    model: str | None = None
+
+
+class RemoveSeat(msgspec.Struct, frozen=True, kw_only=True):
+    """Removes the seat."""
+
+
+class StartSeat(msgspec.Struct, frozen=True, kw_only=True):
+    """Starts the harness; `fresh` is the operator's decision to begin a new conversation."""
+
+    fresh: bool = False
+
+
+class StopSeat(msgspec.Struct, frozen=True, kw_only=True):
+    """Stops the harness."""
+
+
+class QueuePrompt(msgspec.Struct, frozen=True, kw_only=True):
+    """Accepts a prompt; the caller made sure that the id is new."""
+
+    delivery: str
+    text: str
+
+
+class WithdrawDelivery(msgspec.Struct, frozen=True, kw_only=True):
+    """Takes a prompt out of the queue."""
+
+    delivery: str
+
+
+class CancelTurn(msgspec.Struct, frozen=True, kw_only=True):
+    """Asks for the end of the turn that runs."""
+
+
+class AnswerPermission(msgspec.Struct, frozen=True, kw_only=True):
+    """Answers an open request."""
+
+    request: str
+    decision: Literal["allow", "deny"]
+    option: str | None = None
+    always: bool = False
+    reason: str = ""
+
+
+class LaunchPlanned(msgspec.Struct, frozen=True, kw_only=True):
+    """The plan stands; the intent to start a holder is recorded next."""
+
+    launch: str
+    nonce: str
+    directory: str
+    program: str
+    arguments: tuple[str, ...]
+    transport: str
+
+
+class LaunchRefused(msgspec.Struct, frozen=True, kw_only=True):
+    """The launch came to nothing before a process ran.
+
+    `never_started` says that an intent was recorded and it is certain that no process came of it.
+    """
+
+    launch: str
+    error: CallError
+    never_started: bool = False
+
+
+class HolderUp(msgspec.Struct, frozen=True, kw_only=True):
+    """The harness's process runs."""
+
+    launch: str
+    pid: int
+    holder_pid: int
+
+
+class TransportReported(msgspec.Struct, frozen=True, kw_only=True):
+    """The transport reports."""
+
+    launch: str
+    reported: Reported
+
+
+class WriteEnded(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of the write of a prompt.
+
+    `done`: written whole. `clean`: not a byte went out. `cut`: some bytes went out, not all.
+    """
+
+    launch: str
+    delivery: str
+    result: Literal["done", "clean", "cut"]
+
+
+class ProcessExited(msgspec.Struct, frozen=True, kw_only=True):
+    """The process ended, and everything that it wrote was reported before."""
+
+    launch: str
+    exit_code: int | None = None
+    signal: int | None = None
+    stderr_tail: str = ""
+
+
+class HolderLost(msgspec.Struct, frozen=True, kw_only=True):
+    """The holder is proven dead, no exit was recorded, and its journal was reported to the end."""
+
+    launch: str
+    stderr_tail: str = ""
+
+
+class HandshakeTimedOut(msgspec.Struct, frozen=True, kw_only=True):
+    """No session was open in time."""
+
+    launch: str
+    timeout_s: float
+
+
+class PermissionsExpired(msgspec.Struct, frozen=True, kw_only=True):
+    """Time went by: requests whose time is over are to be settled."""
+
+
+class Resumed(msgspec.Struct, frozen=True, kw_only=True):
+    """The daemon came back and the launch is attached again: work that was decided on goes on."""
+
+
+Command = (
+    AddSeat
+    | RemoveSeat
+    | StartSeat
+    | StopSeat
+    | QueuePrompt
+    | WithdrawDelivery
+    | CancelTurn
+    | AnswerPermission
+)
+Observation = (
+    LaunchPlanned
+    | LaunchRefused
+    | HolderUp
+    | TransportReported
+    | WriteEnded
+    | ProcessExited
+    | HolderLost
+    | HandshakeTimedOut
+    | PermissionsExpired
+    | Resumed
+)
+Input = Command | Observation

@@ -1,0 +1,373 @@
+"""Launches: when a harness is started, with which session, and what its end means."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from inspan.model.capability import Capabilities
+from inspan.model.delivery import DeliveryState, HeldReason
+from inspan.model.errors import UsageError
+from inspan.model.events import (
+    DeliveryHeld,
+    DeliveryUnknown,
+    LaunchConnected,
+    LaunchEnded,
+    LaunchRequested,
+    LaunchStarted,
+    LaunchStarting,
+    SessionOpened,
+    SessionOpenFailed,
+    StopRequested,
+    TurnEnded,
+)
+from inspan.model.evidence import Source
+from inspan.model.permission import AnsweredBy
+from inspan.model.reports import Connected, ConnectFailed, Reported, SessionFailed, SessionReady
+from inspan.model.session import ResumeOutcome, SessionReference
+from inspan.model.state import SeatState
+from inspan.model.turn import CallError, TurnOutcome
+
+from .decision import Decision
+from .inputs import (
+    HandshakeTimedOut,
+    HolderLost,
+    HolderUp,
+    LaunchPlanned,
+    LaunchRefused,
+    ProcessExited,
+    StartSeat,
+)
+from .permissions import close_permissions
+
+__all__ = [
+    "choose_attempt",
+    "end_launch",
+    "fail_handshake",
+    "hold_queue",
+    "note_connect_failed",
+    "note_connected",
+    "note_holder_up",
+    "note_planned",
+    "note_refused",
+    "note_session_failed",
+    "note_session_ready",
+    "request_launch",
+    "start_seat",
+    "stop_seat",
+]
+
+
+def choose_attempt(
+    state: SeatState, capabilities: Capabilities, *, fresh: bool = False, retry: bool = False
+) -> Literal["fresh", "resume"] | None:
+    """How the next launch treats the seat's conversation; `None` says that a person must decide.
+
+    A conversation is never replaced silently: a fresh start over an existing one needs `fresh`.
+
+    Args:
+        state: The seat.
+        capabilities: What its mode can do.
+        fresh: The operator decided for a new conversation.
+        retry: The operator asked for the resume, although one failed before.
+    """
+    if fresh or state.session is None:
+        return "fresh"
+    if not capabilities.resume.is_supported:
+        return None
+    if state.resume_outcome not in (None, ResumeOutcome.RESUMED) and not retry:
+        return None
+    return "resume"
+
+
+def start_seat(decision: Decision, command: StartSeat) -> None:
+    """Starts the harness; a seat that runs stays as it is.
+
+    Raises:
+        UsageError: `seat_running` for a fresh start over a running launch, `resume_decision_needed`.
+    """
+    seat = decision.seat
+    if seat.live_launch is not None:
+        if command.fresh:
+            raise UsageError(
+                f"The seat {seat.name} runs already, so no new conversation was begun.",
+                code="seat_running",
+                hint=f"Stop it first with `inspan stop {seat.name}`.",
+            )
+        return
+    attempt = choose_attempt(seat, decision.context.capabilities, fresh=command.fresh, retry=True)
+    if attempt is None:
+        claim = decision.context.capabilities.resume
+        raise UsageError(
+            f"The conversation of {seat.name} cannot be resumed in this mode. {claim.note}".rstrip(),
+            code="resume_decision_needed",
+            hint=f"`inspan start {seat.name} --fresh` begins a new conversation; the old one stays in the log.",
+            detail={"seat": seat.name, "outcome": str(ResumeOutcome.AWAITING_DECISION)},
+        )
+    request_launch(decision, attempt, by="operator")
+
+
+def request_launch(
+    decision: Decision, attempt: Literal["fresh", "resume"], *, by: Literal["operator", "prompt"]
+) -> None:
+    """Decides on a launch."""
+    seat = decision.seat
+    launch = decision.context.new_id("l")
+    decision.emit(
+        LaunchRequested(
+            launch=launch,
+            attempt=attempt,
+            reference=seat.session if attempt == "resume" else None,
+            by=by,
+        ),
+        source=Source.OPERATOR,
+        rule="start" if by == "operator" else "send",
+        launch=launch,
+    )
+
+
+def stop_seat(decision: Decision) -> None:
+    """Asks for the end of the live launch; twice is once."""
+    launch = decision.seat.live_launch
+    if launch is None or launch.stopped_by == "operator":
+        return
+    decision.emit(StopRequested(launch=launch.id), source=Source.OPERATOR, rule="stop")
+
+
+def note_planned(decision: Decision, seen: LaunchPlanned) -> None:
+    """Records the intent to start a holder."""
+    if _is_current(decision, seen.launch):
+        decision.emit(
+            LaunchStarting(
+                launch=seen.launch,
+                nonce=seen.nonce,
+                directory=seen.directory,
+                program=seen.program,
+                arguments=seen.arguments,
+                transport=seen.transport,
+            ),
+            source=Source.CORE,
+            rule="launch.plan",
+        )
+
+
+def note_refused(decision: Decision, seen: LaunchRefused) -> None:
+    """Records that no process came of the launch."""
+    launch = decision.launch
+    if launch is None or launch.id != seen.launch:
+        return
+    reason = "never_started" if seen.never_started else "failed"
+    if launch.stopped_by == "operator":
+        reason = "stopped"
+    decision.emit(
+        LaunchEnded(launch=seen.launch, reason=reason, error=None if reason == "stopped" else seen.error),
+        source=Source.CORE,
+        rule="launch.refused",
+    )
+    why = HeldReason.STOPPED if reason == "stopped" else HeldReason.LAUNCH_FAILED
+    hold_queue(decision, why, seen.error)
+
+
+def note_holder_up(decision: Decision, seen: HolderUp) -> None:
+    """Records that the harness's process runs."""
+    launch = decision.launch
+    if launch is not None and launch.id == seen.launch and launch.pid is None:
+        decision.emit(
+            LaunchStarted(launch=seen.launch, pid=seen.pid, holder_pid=seen.holder_pid),
+            source=Source.PROCESS,
+            rule="holder.welcome",
+        )
+
+
+def note_connected(decision: Decision, reported: Reported, body: Connected) -> None:
+    """Records what the harness said of itself."""
+    launch = decision.launch
+    if launch is None:
+        return
+    decision.emit(
+        LaunchConnected(
+            launch=launch.id,
+            protocol_version=body.protocol_version,
+            harness_name=body.harness_name,
+            harness_version=body.harness_version,
+            offers=body.offers,
+            auth_methods=body.auth_methods,
+        ),
+        source=reported.source,
+        rule=reported.rule,
+    )
+
+
+def note_connect_failed(decision: Decision, reported: Reported, body: ConnectFailed) -> None:
+    """Records that the handshake failed, and asks for the end of the launch."""
+    _fail_session(decision, reported, ResumeOutcome.FAILED, body.error)
+
+
+def note_session_failed(decision: Decision, reported: Reported, body: SessionFailed) -> None:
+    """Records that no session was opened; nothing is started in its place."""
+    _fail_session(decision, reported, body.outcome, body.error)
+
+
+def note_session_ready(decision: Decision, reported: Reported, body: SessionReady) -> None:
+    """The one place where a session id becomes the seat's identity."""
+    seat, launch = decision.seat, decision.launch
+    if launch is None:
+        return
+    known = launch.reference
+    if known is not None and known.id == body.session_id:
+        reference = known
+    else:
+        reference = SessionReference(
+            harness=seat.harness,
+            resume_type=decision.context.resume_type,
+            id=body.session_id,
+            workspace=seat.workspace,
+            posture=seat.posture,
+            provenance=decision.context.provenance,
+        )
+    decision.emit(
+        SessionOpened(launch=launch.id, reference=reference, how=body.how),
+        source=reported.source,
+        rule=reported.rule,
+        session=body.session_id,
+    )
+
+
+def fail_handshake(decision: Decision, seen: HandshakeTimedOut) -> None:
+    """Ends a launch whose session did not open in time."""
+    launch = decision.launch
+    if launch is None or launch.id != seen.launch or decision.seat.session_open:
+        return
+    if launch.status == "stopping":
+        return
+    error = CallError(
+        code="handshake_timeout",
+        message=f"No session was open after {seen.timeout_s:g} seconds.",
+        hint="Start the program by hand once: it may ask for a sign-in, or be slow on its first start.",
+    )
+    decision.emit(
+        SessionOpenFailed(launch=launch.id, outcome=ResumeOutcome.FAILED, error=error),
+        source=Source.CORE,
+        rule="launch.handshake_timeout",
+    )
+    decision.emit(
+        StopRequested(launch=launch.id, by="core", error=error),
+        source=Source.CORE,
+        rule="launch.handshake_timeout",
+    )
+
+
+def end_launch(decision: Decision, seen: ProcessExited | HolderLost) -> None:
+    """Records the end of a launch, and what it means for the open turn, the requests and the queue.
+
+    A prompt that was never written returns to the queue; one that was written without a witness of its turn
+    is `unknown`; a turn that was open has failed with the exit, or is lost.
+    """
+    launch = decision.launch
+    if launch is None or launch.id != seen.launch:
+        return
+    close_permissions(decision, AnsweredBy.LAUNCH_END, "the harness is gone")
+    is_exit = isinstance(seen, ProcessExited)
+    session_failed = not decision.seat.session_open and launch.error is not None
+    if launch.stopped_by == "operator":
+        reason, why = "stopped", HeldReason.STOPPED
+    elif launch.stopped_by == "core" or session_failed:
+        reason, why = "failed", HeldReason.SESSION_NOT_OPENED
+    elif is_exit:
+        reason, why = "exit", HeldReason.HARNESS_EXITED
+    else:
+        reason, why = "holder_lost", HeldReason.HOLDER_LOST
+    if launch.attempt == "resume" and session_failed:
+        why = HeldReason.AWAITING_DECISION
+    error = _end_error(seen, stopped=reason == "stopped")
+    if reason == "failed" and launch.error is not None:
+        error = launch.error
+    rule = "process.exit" if is_exit else "holder.lost"
+    _end_flight(decision, reason, error, rule, why)
+    decision.emit(
+        LaunchEnded(
+            launch=launch.id,
+            reason=reason,
+            exit_code=seen.exit_code if isinstance(seen, ProcessExited) else None,
+            signal=seen.signal if isinstance(seen, ProcessExited) else None,
+            error=None if reason == "stopped" else error,
+            stderr_tail=seen.stderr_tail,
+        ),
+        source=Source.PROCESS,
+        rule=rule,
+    )
+    hold_queue(decision, why, None if reason == "stopped" else error)
+
+
+def hold_queue(decision: Decision, why: HeldReason, error: CallError | None) -> None:
+    """Every prompt that was not sent waits for a person from here on."""
+    for prompt in decision.seat.queue:
+        if prompt.held is None:
+            decision.emit(
+                DeliveryHeld(delivery=prompt.delivery, why=why, error=error),
+                source=Source.CORE,
+                rule="queue.hold",
+                in_turn=False,
+            )
+
+
+def _end_flight(decision: Decision, reason: str, error: CallError, rule: str, why: HeldReason) -> None:
+    flight = decision.flight
+    if flight is None:
+        return
+    if flight.state is DeliveryState.SENDING:
+        decision.emit(
+            DeliveryHeld(delivery=flight.delivery, why=why, error=error), source=Source.PROCESS, rule=rule
+        )
+        return
+    if flight.state is not DeliveryState.STARTED:
+        decision.emit(
+            DeliveryUnknown(delivery=flight.delivery, error=error), source=Source.PROCESS, rule=rule
+        )
+    outcome = TurnOutcome.FAILED if reason in ("exit", "failed") else TurnOutcome.LOST
+    decision.emit(
+        TurnEnded(turn=flight.turn, delivery=flight.delivery, outcome=outcome, error=error),
+        source=Source.PROCESS,
+        rule=rule,
+    )
+
+
+def _end_error(seen: ProcessExited | HolderLost, *, stopped: bool) -> CallError:
+    if stopped:
+        return CallError(code="harness_exited", message="The harness was stopped by its operator.")
+    if isinstance(seen, HolderLost):
+        return CallError(
+            code="holder_lost",
+            message="The holder of the harness is gone, and no exit was recorded.",
+            hint="Send a prompt or start the seat to resume its conversation.",
+        )
+    if seen.signal is not None:
+        how = f"was ended by signal {seen.signal}"
+    elif seen.exit_code is not None:
+        how = f"exited with status {seen.exit_code}"
+    else:
+        how = "exited"
+    return CallError(
+        code="harness_exited",
+        message=f"The harness {how}.",
+        hint="Send a prompt or start the seat to resume its conversation.",
+    )
+
+
+def _fail_session(decision: Decision, reported: Reported, outcome: ResumeOutcome, error: CallError) -> None:
+    launch = decision.launch
+    if launch is None:
+        return
+    decision.emit(
+        SessionOpenFailed(launch=launch.id, outcome=outcome, error=error),
+        source=reported.source,
+        rule=reported.rule,
+    )
+    if launch.status != "stopping":
+        decision.emit(
+            StopRequested(launch=launch.id, by="core", error=error), source=Source.CORE, rule="launch.failed"
+        )
+
+
+def _is_current(decision: Decision, launch: str) -> bool:
+    live = decision.launch
+    return live is not None and live.id == launch

@@ -1,0 +1,244 @@
+"""Turns: the queue, the one prompt that may be with the harness, and how its turn ends."""
+
+from __future__ import annotations
+
+from inspan.model.delivery import DeliveryState, HeldReason
+from inspan.model.errors import UsageError
+from inspan.model.events import (
+    CancelRequested,
+    DeliveryFailed,
+    DeliveryHeld,
+    DeliveryQueued,
+    DeliveryRefused,
+    DeliverySending,
+    DeliverySent,
+    DeliveryStarted,
+    DeliveryUnknown,
+    TurnEnded,
+)
+from inspan.model.evidence import Source
+from inspan.model.permission import AnsweredBy
+from inspan.model.reports import PromptAnswered, PromptStarted, Reported
+from inspan.model.session import ResumeOutcome
+from inspan.model.turn import CallError, TurnOutcome
+
+from .decision import Decision
+from .inputs import QueuePrompt, WithdrawDelivery, WriteEnded
+from .launching import choose_attempt, request_launch
+from .permissions import close_permissions
+
+__all__ = [
+    "cancel_turn",
+    "note_answered",
+    "note_started",
+    "note_write_ended",
+    "queue_prompt",
+    "send_next",
+    "withdraw_delivery",
+]
+
+
+def queue_prompt(decision: Decision, command: QueuePrompt) -> None:
+    """Accepts a prompt, and sends it at once where nothing stands in the way.
+
+    Raises:
+        UsageError: `prompt_too_large`, `invalid_argument` for an empty prompt.
+    """
+    size_bytes = len(command.text.encode("utf-8", "surrogatepass"))
+    cap_bytes = decision.context.prompt_cap_bytes
+    if size_bytes > cap_bytes:
+        raise UsageError(
+            f"The prompt has {size_bytes} bytes; at most {cap_bytes} can be sent at once.",
+            code="prompt_too_large",
+            hint="Put the text into a file in the workspace and name the file in the prompt.",
+        )
+    if not command.text.strip():
+        raise UsageError("The prompt is empty.", hint="Give a text, or `-` to read it from standard input.")
+    decision.seat  # noqa: B018 - raises where there is no such seat
+    decision.emit(
+        DeliveryQueued(delivery=command.delivery, text=command.text),
+        source=Source.OPERATOR,
+        rule="send",
+        in_turn=False,
+    )
+    if decision.launch is None:
+        _launch_for_queue(decision)
+    else:
+        send_next(decision)
+
+
+def send_next(decision: Decision) -> None:
+    """Sends the first prompt of the queue if the session is open, free, and asks nothing.
+
+    One prompt is in flight a session; a seat that needs input gets no prompt by itself.
+    """
+    seat, launch = decision.seat, decision.launch
+    if launch is None or launch.status != "ready" or not seat.session_open:
+        return
+    if seat.in_flight is not None or seat.permissions:
+        return
+    prompt = next((p for p in seat.queue if p.held is None), None)
+    if prompt is None:
+        return
+    decision.emit(
+        DeliverySending(delivery=prompt.delivery, turn=decision.context.new_id("t")),
+        source=Source.CORE,
+        rule="queue.next",
+    )
+
+
+def withdraw_delivery(decision: Decision, command: WithdrawDelivery) -> None:
+    """Takes a prompt out of the queue.
+
+    Raises:
+        UsageError: `delivery_final` where it is not in the queue any more.
+    """
+    if not any(p.delivery == command.delivery for p in decision.seat.queue):
+        raise UsageError(
+            f"The delivery {command.delivery} is not in the queue any more.",
+            code="delivery_final",
+            hint=f"`inspan cancel {decision.name}` stops a turn that runs.",
+            detail={"delivery": command.delivery},
+        )
+    decision.emit(
+        DeliveryRefused(
+            delivery=command.delivery,
+            error=CallError(
+                code="call_failed", message="It was withdrawn by its operator before it was sent."
+            ),
+        ),
+        source=Source.OPERATOR,
+        rule="withdraw",
+        in_turn=False,
+    )
+
+
+def cancel_turn(decision: Decision) -> None:
+    """Asks the harness to stop; requests that are open are answered `cancelled`, the queue is kept.
+
+    The cancel is no outcome: the turn ends when the harness says so, or with its process.
+
+    Raises:
+        UsageError: `no_turn`, `unsupported_capability`.
+    """
+    seat = decision.seat
+    flight = seat.in_flight
+    if flight is None or seat.live_launch is None:
+        raise UsageError(
+            f"No turn runs in {seat.name}.",
+            code="no_turn",
+            hint="Prompts in the queue are taken back with `inspan delivery withdraw ID`.",
+        )
+    claim = decision.context.capabilities.cancel
+    if not claim.is_supported:
+        raise UsageError(
+            "A turn cannot be cancelled in this mode.",
+            code="unsupported_capability",
+            hint=claim.note or f"`inspan stop {seat.name}` stops the harness itself.",
+        )
+    if not flight.cancel_requested:
+        decision.emit(CancelRequested(turn=flight.turn), source=Source.OPERATOR, rule="cancel")
+    close_permissions(decision, AnsweredBy.CANCEL, "the turn is being cancelled")
+
+
+def note_write_ended(decision: Decision, seen: WriteEnded) -> None:
+    """Records what became of the write of a prompt."""
+    flight = decision.flight
+    if flight is None or flight.delivery != seen.delivery or flight.state is not DeliveryState.SENDING:
+        return
+    match seen.result:
+        case "done":
+            decision.emit(
+                DeliverySent(delivery=seen.delivery), source=Source.PROCESS, rule="holder.write_done"
+            )
+        case "clean":
+            decision.emit(
+                DeliveryHeld(delivery=seen.delivery, why=HeldReason.HARNESS_EXITED),
+                source=Source.PROCESS,
+                rule="holder.write_refused",
+            )
+        case "cut":
+            error = CallError(
+                code="harness_exited",
+                message="The write was cut in the middle: a part of the prompt may have arrived.",
+                hint="Look at the conversation, then send it again if it is not there.",
+            )
+            decision.emit(
+                DeliveryUnknown(delivery=seen.delivery, error=error),
+                source=Source.PROCESS,
+                rule="holder.write_cut",
+            )
+            decision.emit(
+                TurnEnded(turn=flight.turn, delivery=flight.delivery, outcome=TurnOutcome.LOST, error=error),
+                source=Source.PROCESS,
+                rule="holder.write_cut",
+            )
+
+
+def note_started(decision: Decision, reported: Reported, body: PromptStarted) -> None:
+    """Records a witness that the prompt's turn began."""
+    flight = decision.flight
+    if flight is None or flight.delivery != body.delivery or flight.state is DeliveryState.STARTED:
+        return
+    decision.emit(
+        DeliveryStarted(delivery=body.delivery),
+        source=reported.source,
+        rule=reported.rule,
+        session=reported.session,
+    )
+
+
+def note_answered(decision: Decision, reported: Reported, body: PromptAnswered) -> None:
+    """Records the terminal result of a prompt: its turn's outcome, and the delivery's where it was open."""
+    flight = decision.flight
+    if flight is None or flight.delivery != body.delivery:
+        return
+    source, rule, session = reported.source, reported.rule, reported.session
+    close_permissions(decision, AnsweredBy.HARNESS, "its turn ended", turn=flight.turn)
+    if body.error is not None and flight.state is not DeliveryState.STARTED:
+        kind = DeliveryRefused if body.declined else DeliveryFailed
+        decision.emit(
+            kind(delivery=body.delivery, error=body.error), source=source, rule=rule, session=session
+        )
+    elif flight.state is not DeliveryState.STARTED:
+        decision.emit(DeliveryStarted(delivery=body.delivery), source=source, rule=rule, session=session)
+    decision.emit(
+        TurnEnded(
+            turn=flight.turn,
+            delivery=body.delivery,
+            outcome=body.outcome,
+            raw_reason=body.raw_reason,
+            error=body.error,
+            usage=body.usage,
+        ),
+        source=source,
+        rule=rule,
+        session=session,
+    )
+
+
+def _launch_for_queue(decision: Decision) -> None:
+    seat = decision.seat
+    attempt = choose_attempt(seat, decision.context.capabilities)
+    if attempt is not None:
+        request_launch(decision, attempt, by="prompt")
+        return
+    error = CallError(
+        code="resume_decision_needed",
+        message=(
+            "The conversation of this seat cannot be resumed by itself "
+            f"({seat.resume_outcome or ResumeOutcome.AWAITING_DECISION})."
+        ),
+        hint=(
+            f"`inspan start {seat.name}` tries the resume again; "
+            f"`inspan start {seat.name} --fresh` begins a new conversation."
+        ),
+    )
+    for prompt in seat.queue:
+        if prompt.held is not HeldReason.AWAITING_DECISION:
+            decision.emit(
+                DeliveryHeld(delivery=prompt.delivery, why=HeldReason.AWAITING_DECISION, error=error),
+                source=Source.CORE,
+                rule="queue.hold",
+                in_turn=False,
+            )

@@ -1,0 +1,344 @@
+"""Views of a seat: what people are shown, derived from its state and from what its mode can report."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from inspan.model.capability import Capabilities
+from inspan.model.delivery import DeliveryState, HeldReason
+from inspan.model.evidence import AUTHORITY, Source
+from inspan.model.permission import NeedsInputKind
+from inspan.model.plan import Problem
+from inspan.model.state import LastTurn, LaunchState, OpenPermission, SeatState
+from inspan.model.views import (
+    ActivityView,
+    DeliveryView,
+    EvidenceLine,
+    ExplainView,
+    LaunchView,
+    NeedsInput,
+    SeatView,
+    SessionView,
+    TurnView,
+    UsageView,
+)
+
+__all__ = ["HarnessFacts", "explain_seat", "held_hint", "show_activity", "show_seat", "show_usage"]
+
+
+class HarnessFacts:
+    """What a view needs to know of the seat's harness.
+
+    Args:
+        name: Its name, for people.
+        scripted: Whether it is a scripted stand-in.
+        capabilities: What the seat's mode can do.
+        problem: Why it cannot be used, where it cannot.
+    """
+
+    def __init__(
+        self,
+        *,
+        name: str,
+        capabilities: Capabilities,
+        scripted: bool = False,
+        problem: Problem | None = None,
+    ) -> None:
+        self.name = name
+        self.scripted = scripted
+        self.capabilities = capabilities
+        self.problem = problem
+
+
+def show_activity(state: SeatState, capabilities: Capabilities, now: datetime) -> ActivityView:
+    """What is believed of the session, and why.
+
+    A mode that does not report when work begins and ends is `unknown`. So is a mode in which work is seen but
+    a wait for an answer would not be: such a seat may be waiting for a person.
+    """
+    believed = state.activity
+    age_s = None if believed.at is None else max(0.0, (now - believed.at).total_seconds())
+    if state.permissions:
+        oldest = state.permissions[0]
+        return ActivityView(
+            value="waiting",
+            source=Source.PROTOCOL,
+            rule="permission.open",
+            at=oldest.opened_at,
+            age_s=max(0.0, (now - oldest.opened_at).total_seconds()),
+            why="the harness asked for permission and waits for the answer",
+        )
+    if state.live_launch is None:
+        return ActivityView(
+            value="unknown",
+            source=believed.source,
+            rule=believed.rule,
+            at=believed.at,
+            age_s=age_s,
+            why="no harness runs",
+        )
+    value, why = believed.value, _why(state)
+    if not capabilities.activity.is_supported:
+        value, why = "unknown", "this mode does not report when work begins and ends"
+    elif value == "running" and not capabilities.permission_report.is_supported:
+        value, why = "unknown", "work was seen, but this mode does not report when it waits for an answer"
+    return ActivityView(
+        value=value, source=believed.source, rule=believed.rule, at=believed.at, age_s=age_s, why=why
+    )
+
+
+def show_usage(state: SeatState, capabilities: Capabilities) -> UsageView:
+    """How full the context is, or why that is not known."""
+    if state.usage is not None:
+        return UsageView(status="reported", used=state.usage.used, size=state.usage.size)
+    match capabilities.context_usage.support:
+        case "supported":
+            return UsageView(status="not_yet")
+        case "unsupported":
+            return UsageView(status="unsupported")
+        case _:
+            return UsageView(status="unknown")
+
+
+def show_seat(state: SeatState, facts: HarnessFacts, now: datetime) -> SeatView:
+    """The whole view."""
+    activity = show_activity(state, facts.capabilities, now)
+    needs = tuple(_show_need(p) for p in state.permissions)
+    queue = tuple(
+        DeliveryView(
+            id=p.delivery,
+            seat=state.name,
+            state=DeliveryState.HELD if p.held is not None else DeliveryState.QUEUED,
+            queued_at=p.queued_at,
+            text=p.text,
+            held=p.held,
+            ahead=index,
+            hint="" if p.held is None else held_hint(state.name, p.held),
+        )
+        for index, p in enumerate(state.queue)
+    )
+    return SeatView(
+        name=state.name,
+        harness=state.harness,
+        harness_name=facts.name,
+        scripted=facts.scripted,
+        mode=state.mode,
+        workspace=state.workspace,
+        posture=state.posture,
+        status=_status(state, facts, activity),
+        activity=activity,
+        needs_input=needs,
+        session=_show_session(state),
+        queue=queue,
+        in_flight=_show_flight(state),
+        last_turn=None if state.last_turn is None else _show_turn(state.name, state.last_turn),
+        turns=state.turns,
+        launch=None if state.launch is None else _show_launch(state.launch),
+        usage=show_usage(state, facts.capabilities),
+        environment=tuple(sorted(state.environment)),
+        model=state.model,
+        problem=facts.problem,
+    )
+
+
+def explain_seat(state: SeatState, facts: HarnessFacts, now: datetime, *, attached: bool) -> ExplainView:
+    """Every piece of evidence, the strongest first, and which of them decided.
+
+    Args:
+        state: The seat.
+        facts: Its harness.
+        now: The time.
+        attached: Whether this daemon is connected to the launch's holder.
+    """
+    activity = show_activity(state, facts.capabilities, now)
+    lines: list[EvidenceLine] = [
+        EvidenceLine(
+            source=Source.PROTOCOL,
+            rule="permission.open",
+            says=f"needs input: permission {p.request} for {p.tool_call.title or p.tool_call.id}",
+            authority=AUTHORITY[Source.PROTOCOL],
+            at=p.opened_at,
+            age_s=max(0.0, (now - p.opened_at).total_seconds()),
+            won=index == 0,
+        )
+        for index, p in enumerate(state.permissions)
+    ]
+    believed = state.activity
+    lines.append(
+        EvidenceLine(
+            source=believed.source,
+            rule=believed.rule,
+            says=f"activity: {believed.value}",
+            authority=AUTHORITY[believed.source],
+            at=believed.at,
+            age_s=None if believed.at is None else max(0.0, (now - believed.at).total_seconds()),
+            won=activity.value == believed.value and not state.permissions,
+        )
+    )
+    launch = state.launch
+    if launch is not None:
+        alive = launch.is_live and attached
+        lines.append(
+            EvidenceLine(
+                source=Source.PROCESS,
+                rule="holder.attached" if alive else "launch." + (launch.reason or launch.status),
+                says=_process_says(launch, attached=attached),
+                authority=AUTHORITY[Source.PROCESS],
+            )
+        )
+    lines.append(
+        EvidenceLine(
+            source=Source.CORE,
+            rule="default",
+            says="activity: unknown; nothing decays to idle",
+            authority=AUTHORITY[Source.CORE],
+            won=not any(line.won for line in lines),
+        )
+    )
+    return ExplainView(
+        seat=state.name,
+        status=_status(state, facts, activity),
+        activity=activity,
+        evidence=tuple(lines),
+        needs_input=tuple(_show_need(p) for p in state.permissions),
+        notes=_notes(state, facts),
+    )
+
+
+def held_hint(seat: str, why: HeldReason) -> str:
+    """The next thing to do about a prompt that waits."""
+    match why:
+        case HeldReason.AWAITING_DECISION:
+            return (
+                f"`inspan start {seat}` tries to resume the conversation, "
+                f"`inspan start {seat} --fresh` begins a new one."
+            )
+        case HeldReason.NEEDS_INPUT:
+            return f"`inspan permissions {seat}` shows what it waits for."
+        case _:
+            return f"`inspan start {seat}` starts the harness again and sends it."
+
+
+def _why(state: SeatState) -> str:
+    if state.in_flight is not None:
+        return f"a prompt is with the harness ({state.in_flight.state})"
+    if state.last_turn is not None and state.activity.value == "idle":
+        return f"its last turn {state.last_turn.outcome}"
+    if state.activity.value == "idle":
+        return "its session is open, and no turn was begun yet"
+    return "nothing reliable was said yet"
+
+
+def _status(state: SeatState, facts: HarnessFacts, activity: ActivityView) -> str:
+    launch = state.live_launch
+    if launch is None:
+        if facts.problem is not None:
+            return "unavailable"
+        if any(p.held is not None for p in state.queue):
+            return "held"
+        if state.launch is None or state.launch.reason == "stopped":
+            return "stopped"
+        return "failed" if state.launch.reason in ("failed", "never_started") else "exited"
+    if launch.status == "stopping":
+        return "stopping"
+    if state.permissions:
+        return "needs_input"
+    if launch.status != "ready":
+        return "starting"
+    return activity.value
+
+
+def _show_need(opened: OpenPermission) -> NeedsInput:
+    return NeedsInput(
+        kind=NeedsInputKind.PERMISSION,
+        summary=opened.tool_call.title or opened.tool_call.kind or opened.tool_call.id,
+        source=Source.PROTOCOL,
+        request=opened.request,
+        opened_at=opened.opened_at,
+        expires_at=opened.expires_at,
+    )
+
+
+def _show_session(state: SeatState) -> SessionView:
+    known = state.session
+    return SessionView(
+        identity=state.identity,
+        open=state.session_open,
+        id=None if known is None else known.id,
+        resume_type=None if known is None else known.resume_type,
+        provenance=None if known is None else known.provenance,
+        resume_outcome=state.resume_outcome,
+        mode=state.session_mode,
+        config=dict(state.config_values),
+        title=state.title,
+    )
+
+
+def _show_flight(state: SeatState) -> DeliveryView | None:
+    flight = state.in_flight
+    if flight is None:
+        return None
+    return DeliveryView(
+        id=flight.delivery,
+        seat=state.name,
+        state=flight.state,
+        queued_at=flight.queued_at,
+        text=flight.text,
+        turn=flight.turn,
+    )
+
+
+def _show_turn(seat: str, last: LastTurn) -> TurnView:
+    return TurnView(
+        id=last.turn,
+        seat=seat,
+        delivery=last.delivery,
+        begun_at=last.begun_at or last.ended_at,
+        outcome=last.outcome,
+        ended_at=last.ended_at,
+        raw_reason=last.raw_reason,
+        error=last.error,
+        usage=last.usage,
+    )
+
+
+def _show_launch(launch: LaunchState) -> LaunchView:
+    return LaunchView(
+        id=launch.id,
+        status=launch.status,
+        attempt=launch.attempt,
+        begun_at=launch.begun_at,
+        program=launch.program,
+        arguments=launch.arguments,
+        pid=launch.pid,
+        harness_name=launch.harness_name,
+        harness_version=launch.harness_version,
+        reason=launch.reason,
+        exit_code=launch.exit_code,
+        signal=launch.signal,
+        error=launch.error,
+        stderr_tail=launch.stderr_tail,
+    )
+
+
+def _process_says(launch: LaunchState, *, attached: bool) -> str:
+    if not launch.is_live:
+        return f"the launch ended: {launch.reason}"
+    if attached:
+        return f"the harness runs under its holder (process {launch.pid})"
+    return "the holder was not reached yet"
+
+
+def _notes(state: SeatState, facts: HarnessFacts) -> tuple[str, ...]:
+    notes: list[str] = []
+    if facts.problem is not None:
+        notes.append(facts.problem.message)
+    if facts.scripted:
+        notes.append("This harness is a scripted stand-in.")
+    if not facts.capabilities.activity.is_supported:
+        notes.append("The mode does not report when work begins and ends.")
+    if not facts.capabilities.permission_report.is_supported:
+        notes.append("The mode does not report when it waits for an answer.")
+    if state.last_turn is not None and state.last_turn.error is not None:
+        notes.append(f"The last turn kept an error: {state.last_turn.error.message}")
+    return tuple(notes)
