@@ -1,3 +1,17 @@
-"""The append-only log and its projections."""
+"""The append-only log and its projections: one SQLite file, one writer."""
 
-__all__: list[str] = []
+from .check import check_store, rebuild_store
+from .log import Store, open_store
+from .records import Append, DeliveryRecord, LaunchCursor, OutboxRow, PermissionRecord
+
+__all__ = [
+    "Append",
+    "DeliveryRecord",
+    "LaunchCursor",
+    "OutboxRow",
+    "PermissionRecord",
+    "Store",
+    "check_store",
+    "open_store",
+    "rebuild_store",
+]
