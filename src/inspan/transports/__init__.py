@@ -1,3 +1,38 @@
 """Transports: bytes to and from a harness, as typed reports; they know no harness."""
 
-__all__: list[str] = []
+from __future__ import annotations
+
+from inspan.model.errors import UsageError
+from inspan.model.plan import TransportSettings
+
+from .machine import Machine, Outgoing, Step
+
+__all__ = ["TRANSPORTS", "Machine", "Outgoing", "Step", "open_machine"]
+
+TRANSPORTS = ("acp", "memory")
+"""The transports that `open_machine` knows."""
+
+
+def open_machine(transport: str, settings: TransportSettings, snapshot: bytes | None = None) -> Machine:
+    """The machine of a transport, by the transport's name; its module is loaded when it is first wanted.
+
+    Args:
+        transport: One of `TRANSPORTS`.
+        settings: What the transport is told of the launch.
+        snapshot: Of a machine of the same launch, to go on from it.
+
+    Raises:
+        UsageError: No transport has this name.
+    """
+    match transport:
+        case "acp":
+            from .acp.machine import AcpMachine
+
+            return AcpMachine(settings, snapshot=snapshot)
+        case "memory":
+            from .memory import MemoryMachine
+
+            return MemoryMachine(settings, snapshot=snapshot)
+        case _:
+            known = ", ".join(TRANSPORTS)
+            raise UsageError(f"No transport is called {transport!r}.", hint=f"Known are {known}.")
