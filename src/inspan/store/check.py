@@ -14,18 +14,16 @@ from inspan.model.views import StoreReport
 
 from .faults import fault_of, store_faults
 from .lock import LogLock
-from .projections import Projector, wipe_projections
+from .projections import Projector, are_projections_current, sign_projections, wipe_projections
 from .reading import draft_of, iterate_events
 from .schema import (
     PROJECTION_TABLES,
-    PROJECTION_VERSION,
     check_version,
     connect_reader,
     connect_writer,
     create_tables,
     migrate,
     missing_log,
-    write_meta,
 )
 
 __all__ = ["check_database", "check_store", "rebuild_database", "rebuild_store"]
@@ -79,7 +77,7 @@ def check_database(database: sqlite3.Connection, path: Path) -> StoreReport:
                     is_complete = False
                     problems.append(f"event {position}: {error.code}: {error.message}")
             fold.finish()
-            if is_complete:
+            if is_complete and are_projections_current(database):
                 problems += _differences(database, copy)
             problems += _strays(database, fold.launches)
     except (sqlite3.Error, OSError, StoreError) as error:
@@ -111,7 +109,7 @@ def rebuild_database(database: sqlite3.Connection) -> tuple[Projector, StoreRepo
             fold.take(found)
             events, last_position = events + 1, position
         fold.finish()
-        write_meta(database, "projections", PROJECTION_VERSION)
+        sign_projections(database)
         database.execute("COMMIT")
     except BaseException:
         if database.in_transaction:

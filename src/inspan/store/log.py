@@ -19,17 +19,15 @@ from inspan.model.views import StoreReport
 from .check import check_store, rebuild_database
 from .faults import store_faults
 from .lock import LogLock
-from .projections import Projector, load_seats
+from .projections import Projector, are_projections_current, load_seats
 from .reading import LogReader
 from .records import Append
 from .schema import (
     BUSY_TIMEOUT_S,
-    PROJECTION_VERSION,
     check_version,
     connect_reader,
     connect_writer,
     migrate,
-    read_meta,
 )
 from .writer import Job, Outcome, Writer, prepare
 
@@ -230,7 +228,7 @@ def _open(path: Path, loop: asyncio.AbstractEventLoop, *, read_only: bool, busy_
 
 def _prepare_projections(database: sqlite3.Connection) -> Projector:
     migrate(database)
-    if read_meta(database, "projections") != PROJECTION_VERSION:
+    if not are_projections_current(database):
         return rebuild_database(database)[0]
     try:
         return Projector(database, load_seats(database))

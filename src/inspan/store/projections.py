@@ -6,7 +6,9 @@ counts from `flush` and `keep` on; `discard` forgets it, as a rollback does.
 
 from __future__ import annotations
 
+import functools
 import sqlite3
+import zlib
 from collections.abc import Mapping
 from typing import Generic, TypeVar, get_args
 
@@ -18,9 +20,17 @@ from inspan.model.state import SeatState, evolve
 
 from .folding import Change, fold_records
 from .records import DeliveryRecord, PermissionRecord, TurnRecord
-from .schema import PROJECTION_TABLES
+from .schema import PROJECTION_MEANING, PROJECTION_TABLES, read_meta, write_meta
 
-__all__ = ["Projector", "RecordTable", "SeatRow", "load_seats", "wipe_projections"]
+__all__ = [
+    "Projector",
+    "RecordTable",
+    "SeatRow",
+    "are_projections_current",
+    "load_seats",
+    "sign_projections",
+    "wipe_projections",
+]
 
 T = TypeVar("T", DeliveryRecord, TurnRecord, PermissionRecord)
 
@@ -163,7 +173,30 @@ def load_seats(database: sqlite3.Connection) -> dict[str, SeatRow]:
     return {str(name): SeatRow(int(position), _STATE_DECODER.decode(state)) for name, position, state in rows}
 
 
+def are_projections_current(database: sqlite3.Connection) -> bool:
+    """Whether the projections were written with the shapes and the meaning that this program has."""
+    return read_meta(database, "projections") == _signature()
+
+
+def sign_projections(database: sqlite3.Connection) -> None:
+    """Notes with which shapes and meaning the projections were written, in the open transaction."""
+    write_meta(database, "projections", _signature())
+
+
 def wipe_projections(database: sqlite3.Connection) -> None:
     """Empties every projection, in the open transaction."""
     for name in PROJECTION_TABLES:
         database.execute(f"DELETE FROM {name}")  # noqa: S608
+
+
+@functools.cache
+def _signature() -> int:
+    # Any change of a shape, even of its description, makes another signature: a rebuild too many does no harm.
+    shapes = msgspec.json.schema_components(
+        [SeatState, DeliveryRecord, TurnRecord, PermissionRecord], schema_hook=_any_value
+    )
+    return (PROJECTION_MEANING << 32) | zlib.crc32(repr(shapes).encode())
+
+
+def _any_value(_type: type) -> dict[str, object]:
+    return {"description": "any value"}

@@ -12,8 +12,8 @@ from inspan.model.errors import StoreError
 __all__ = [
     "BUSY_TIMEOUT_S",
     "MIGRATIONS",
+    "PROJECTION_MEANING",
     "PROJECTION_TABLES",
-    "PROJECTION_VERSION",
     "SCHEMA_VERSION",
     "check_version",
     "connect_reader",
@@ -28,8 +28,8 @@ __all__ = [
 SCHEMA_VERSION = 1
 """The version of the tables. A newer file is refused, an older one is migrated."""
 
-PROJECTION_VERSION = 1
-"""The version of what the projections hold. A file of another one has them built anew when it is opened."""
+PROJECTION_MEANING = 1
+"""Grows when events are folded in another way, while the shapes of states and records stay."""
 
 BUSY_TIMEOUT_S = 2.0
 """How long a write waits for another process's lock on the file."""
@@ -151,7 +151,6 @@ def create_tables(database: sqlite3.Connection) -> None:
         if statement.strip():
             database.execute(statement)
     write_meta(database, "schema", SCHEMA_VERSION)
-    write_meta(database, "projections", PROJECTION_VERSION)
 
 
 def check_version(database: sqlite3.Connection, *, current: int = SCHEMA_VERSION) -> int | None:
