@@ -15,7 +15,7 @@ from inspan.transports.machine import Outgoing, Step
 from .state import AcpState, OpenCall
 from .wire import encode_message
 
-__all__ = ["Exchange"]
+__all__ = ["Exchange", "Purpose"]
 
 _SAMPLE_CHARACTERS = 200
 

@@ -66,19 +66,18 @@ def witness(exchange: Exchange, rule: str) -> None:
 def on_prompt_answer(exchange: Exchange, key: str, call: OpenCall, result: Any, error: Any) -> None:
     """Takes the answer to a prompt; `error` is `None` where the call succeeded."""
     state = exchange.state
-    was_started = state.unwitnessed != key
+    was_started = state.unwitnessed != key and call.session == state.session
     state.replay = "no"
+    if state.unwitnessed == key:
+        state.unwitnessed = None
     if call.delivery is None:
         return
     if error is not None:
-        if not was_started:
-            state.unwitnessed = None
         exchange.report(
             _failed(call.delivery, error, was_started=was_started), "acp.prompt.error", session=call.session
         )
         return
     if not was_started:
-        state.unwitnessed = None
         exchange.report(PromptStarted(delivery=call.delivery), "acp.prompt.result", session=call.session)
     values = mapping(result) or {}
     reason = text_in(values, "stopReason")
