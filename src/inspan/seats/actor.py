@@ -1,0 +1,348 @@
+"""An actor: one seat, one thing at a time. Decides, makes durable, and only then lets things happen."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+
+import msgspec
+
+from inspan.model.errors import HostError, StoreError
+from inspan.model.events import (
+    CancelRequested,
+    DeliverySending,
+    Envelope,
+    Event,
+    LaunchEnded,
+    LaunchRequested,
+    PermissionAnswered,
+    StopRequested,
+)
+from inspan.model.permission import AnsweredBy
+from inspan.model.reports import ConnectFailed, PromptAnswered, ReportBody, SessionFailed
+from inspan.model.state import SeatState
+from inspan.model.turn import CallError, TurnOutcome
+from inspan.store import Append, Store
+from inspan.transports.machine import Outgoing, Step
+
+from .decide import decide_into
+from .decision import Context, Decision
+from .inputs import HolderUp, Input, LaunchPlanned, TransportReported
+from .link import Link
+
+__all__ = ["Classify", "SeatActor", "Spawn"]
+
+Classify = Callable[[SeatState, CallError], Awaitable[CallError]]
+"""Turns a harness's error into one that its manifest knows better."""
+
+Spawn = Callable[["SeatActor", str], None]
+"""Begins to carry out a launch that was decided on."""
+
+_RETRY_S = (0.2, 0.5, 1.0, 2.0, 5.0)
+"""Waits between attempts to write to a log that refuses; the last one goes on for ever."""
+
+_log = logging.getLogger("inspan.seats")
+
+
+class SeatActor:
+    """Serialises everything that happens to one seat.
+
+    Args:
+        name: The seat.
+        state: Its state, folded from the log; `None` for a seat that does not exist yet.
+        store: The log.
+        context: What the decider needs to know of the seat's harness.
+        classify: Reads a harness's errors by its manifest.
+        spawn: Starts the task of a launch.
+
+    Attributes:
+        state: The state, as durable.
+        link: The launch that is followed.
+        stop_wanted: Set once the live launch is to end.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        state: SeatState | None,
+        *,
+        store: Store,
+        context: Callable[[SeatState | None], Context],
+        classify: Classify,
+        spawn: Spawn,
+    ) -> None:
+        self.name = name
+        self.state = state
+        self.link: Link | None = None
+        self.stop_wanted = asyncio.Event()
+        self.is_attached = False
+        self._store = store
+        self._context = context
+        self._classify = classify
+        self._spawn = spawn
+        self._lock = asyncio.Lock()
+        self._running: set[asyncio.Task[None]] = set()
+        self._is_closed = False
+        self._changed = asyncio.Event()
+        if state is not None and state.live_launch is not None and state.live_launch.status == "stopping":
+            self.stop_wanted.set()
+
+    async def give(
+        self,
+        given: Input | None,
+        *,
+        check: Callable[[], None] | None = None,
+        done: tuple[tuple[str, int], ...] = (),
+        drop_launch: str | None = None,
+    ) -> tuple[Envelope, ...]:
+        """Decides on an input and makes it durable; a caller that goes away changes nothing of that.
+
+        Args:
+            given: The input; `None` only notes what is `done`.
+            check: Called first, with nothing else happening to the seat; what it raises refuses the input.
+            done: Writes that need no more care.
+            drop_launch: A launch that is over.
+
+        Raises:
+            InspanError: The input was refused, or the log refused it; nothing happened.
+        """
+        loop = asyncio.get_running_loop()
+        answer: asyncio.Future[tuple[Envelope, ...]] = loop.create_future()
+
+        async def work() -> None:
+            try:
+                async with self._lock:
+                    if check is not None:
+                        check()
+                    result = await self._transact(
+                        lambda decision: None if given is None else decide_into(decision, given),
+                        done=done,
+                        drop_launch=drop_launch,
+                    )
+            except asyncio.CancelledError:
+                answer.cancel()
+                raise
+            except Exception as error:  # noqa: BLE001 - handed to the caller
+                if not answer.cancelled():
+                    answer.set_exception(error)
+            else:
+                if not answer.cancelled():
+                    answer.set_result(result)
+
+        if self._is_closed:
+            raise HostError(
+                "The daemon is stopping.", code="daemon_stopping", hint="Ask again once it is back."
+            )
+        task = asyncio.create_task(work())
+        self._running.add(task)
+        task.add_done_callback(self._running.discard)
+        return await asyncio.shield(answer)
+
+    async def give_surely(
+        self, given: Input | None, *, done: tuple[tuple[str, int], ...] = (), drop_launch: str | None = None
+    ) -> None:
+        """As `give`, for what must not be forgotten: waits for a log that refuses to take it."""
+        attempt = 0
+        while True:
+            try:
+                await self.give(given, done=done, drop_launch=drop_launch)
+                return
+            except StoreError as error:
+                await self._wait_for_store(error, attempt)
+                attempt += 1
+
+    async def plan(self, link: Link, planned: LaunchPlanned) -> None:
+        """Records the intent to start a holder, with the place from which its launch is followed.
+
+        Raises:
+            StoreError: The log refused it; nothing happened.
+        """
+
+        def work(decision: Decision) -> Step:
+            decide_into(decision, planned)
+            return Step(changed=True)
+
+        async with self._lock:
+            await self._transact(work, link=link)
+            self.link = link
+
+    async def begin(self, link: Link, up: HolderUp) -> None:
+        """Records that the process runs and begins its handshake, together."""
+
+        def work(decision: Decision) -> Step:
+            decide_into(decision, up)
+            return link.machine.start()
+
+        await self._surely(link, lambda: self._transact(work, link=link))
+
+    async def absorb(self, link: Link, data: bytes) -> None:
+        """Turns bytes of the harness into events, exactly once; waits for a log that refuses."""
+        await self._surely(link, lambda: self._absorb(link, data))
+
+    async def finish(self, link: Link) -> None:
+        """Takes note that the harness will write no more."""
+
+        async def work() -> None:
+            step = link.machine.finish()
+            bodies = await self._read(step)
+            await self._transact(lambda decision: self._decide(decision, link, step, bodies), link=link)
+
+        await self._surely(link, work)
+
+    async def wait_until(self, holds: Callable[[SeatState | None], bool], timeout_s: float) -> bool:
+        """Whether the state comes to be as wanted within `timeout_s` seconds."""
+        try:
+            async with asyncio.timeout(timeout_s):
+                while not holds(self.state):
+                    await self._changed.wait()
+        except TimeoutError:
+            return False
+        return True
+
+    async def close(self) -> None:
+        """Lets what runs come to its end and takes nothing more."""
+        self._is_closed = True
+        if self._running:
+            await asyncio.wait(tuple(self._running))
+
+    async def _absorb(self, link: Link, data: bytes) -> None:
+        step = link.feed(data)
+        if not (step.reports or step.outgoing or step.consumed or step.changed):
+            link.keep(data)
+            return
+        bodies = await self._read(step)
+        await self._transact(
+            lambda decision: self._decide(decision, link, step, bodies), link=link, data=data
+        )
+
+    async def _surely(self, link: Link, work: Callable[[], Awaitable[object]]) -> None:
+        attempt = 0
+        while True:
+            try:
+                async with self._lock:
+                    try:
+                        await work()
+                    except StoreError:
+                        link.rollback()
+                        raise
+                return
+            except StoreError as error:
+                await self._wait_for_store(error, attempt)
+                attempt += 1
+
+    async def _transact(
+        self,
+        work: Callable[[Decision], Step | None],
+        *,
+        link: Link | None = None,
+        data: bytes = b"",
+        done: tuple[tuple[str, int], ...] = (),
+        drop_launch: str | None = None,
+    ) -> tuple[Envelope, ...]:
+        """Decides, has the machine speak, and makes all of it durable at once. The lock is held."""
+        link = link or self.link
+        decision = Decision(self.name, self.state, self._context(self.state))
+        outgoing: list[Outgoing] = []
+        consumed, changed = 0, False
+        try:
+            step = work(decision)
+            if step is not None:
+                outgoing += step.outgoing
+                consumed, changed = step.consumed, step.changed
+            if link is not None:
+                for draft in decision.drafts:
+                    spoken = self._speak(link, draft.event, decision)
+                    if spoken is not None:
+                        outgoing += spoken.outgoing
+                        changed = changed or spoken.changed
+            cursor, rows = None, ()
+            if link is not None and (consumed or outgoing or changed):
+                rows = link.number(outgoing)
+                snapshot = link.machine.snapshot() if changed else link.snapshot
+                cursor = link.cursor(consumed=consumed, writes=len(rows), snapshot=snapshot)
+            append = Append(
+                drafts=tuple(decision.drafts),
+                cursor=cursor,
+                outbox=rows,
+                outbox_done=done,
+                drop_launch=drop_launch,
+            )
+            envelopes: tuple[Envelope, ...] = ()
+            if append.drafts or cursor is not None or done or drop_launch is not None:
+                envelopes = await self._store.append(append)
+        except BaseException:
+            if link is not None and not data:
+                link.rollback()
+            raise
+        self.state = decision.state
+        if link is not None:
+            if cursor is not None:
+                link.commit(cursor, rows, data)
+            elif data:
+                link.keep(data)
+        for envelope in envelopes:
+            self._act(envelope.event)
+        if envelopes:
+            self._changed.set()
+            self._changed = asyncio.Event()
+        return envelopes
+
+    def _decide(self, decision: Decision, link: Link, step: Step, bodies: tuple[ReportBody, ...]) -> Step:
+        for reported, body in zip(step.reports, bodies, strict=True):
+            known = reported if body is reported.body else msgspec.structs.replace(reported, body=body)
+            decide_into(decision, TransportReported(launch=link.launch, reported=known))
+        return step
+
+    async def _read(self, step: Step) -> tuple[ReportBody, ...]:
+        """The reports, with errors as the harness's manifest reads them."""
+        bodies: list[ReportBody] = []
+        for reported in step.reports:
+            body = reported.body
+            if self.state is not None:
+                match body:
+                    case PromptAnswered(error=CallError() as error):
+                        known = await self._classify(self.state, error)
+                        outcome = TurnOutcome.LIMITED if known.code == "limited" else body.outcome
+                        body = msgspec.structs.replace(body, error=known, outcome=outcome)
+                    case SessionFailed(error=error) | ConnectFailed(error=error):
+                        known = await self._classify(self.state, error)
+                        body = msgspec.structs.replace(body, error=known)
+                    case _:
+                        pass
+            bodies.append(body)
+        return tuple(bodies)
+
+    def _speak(self, link: Link, event: Event, decision: Decision) -> Step | None:
+        """What the machine is to say because of an event."""
+        match event:
+            case DeliverySending():
+                flight = decision.flight
+                if flight is None or flight.delivery != event.delivery:
+                    return None
+                return link.machine.prompt(event.delivery, flight.text)
+            case PermissionAnswered() if event.by is not AnsweredBy.LAUNCH_END:
+                return link.machine.answer(event.wire_id, event.option)
+            case CancelRequested():
+                return link.machine.cancel()
+            case _:
+                return None
+
+    def _act(self, event: Event) -> None:
+        """What must happen now that an event is durable."""
+        match event:
+            case LaunchRequested():
+                self.stop_wanted = asyncio.Event()
+                self._spawn(self, event.launch)
+            case StopRequested():
+                self.stop_wanted.set()
+            case LaunchEnded():
+                self.link = None
+            case _:
+                pass
+
+    async def _wait_for_store(self, error: StoreError, attempt: int) -> None:
+        wait_s = _RETRY_S[min(attempt, len(_RETRY_S) - 1)]
+        if attempt == 0:
+            _log.warning("seat %s waits for the log: %s", self.name, error.code)
+        await asyncio.sleep(wait_s)

@@ -1,0 +1,504 @@
+"""Seats: the service, put together from the log, the host, and one actor a seat."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hashlib
+import os
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Protocol
+
+from inspan.model.capability import Capabilities
+from inspan.model.delivery import DeliveryState
+from inspan.model.errors import HostError, InspanError, UsageError
+from inspan.model.ids import DELIVERY_ID, check_seat_name, new_id
+from inspan.model.manifest import Manifest, ModeManifest
+from inspan.model.plan import LaunchPlan, LaunchRequest, ProbeResult, Problem
+from inspan.model.posture import Posture
+from inspan.model.session import Provenance
+from inspan.model.state import SeatState
+from inspan.model.turn import CallError
+from inspan.model.views import (
+    AddSeat,
+    AnswerPermission,
+    DeliveryView,
+    ExplainView,
+    HarnessView,
+    PermissionView,
+    SeatView,
+    SendPrompt,
+    TurnView,
+)
+from inspan.store import DeliveryRecord, Store
+
+from . import inputs
+from .actor import SeatActor
+from .decision import Context
+from .running import LaunchRunner
+from .service import SeatService
+from .view import HarnessFacts, explain_seat, held_hint, show_seat
+
+__all__ = ["Harnesses", "HasLaunches", "Seats", "open_seats"]
+
+_TICK_S = 0.5
+"""How often open permission requests are looked at for their time limit."""
+
+_STOP_WAIT_S = 60.0
+
+
+class Harnesses(Protocol):
+    """What seats need of the host."""
+
+    def manifest(self, harness: str) -> Manifest:
+        """The manifest of a harness that can be used. Raises `InspanError` with the reason otherwise."""
+        ...
+
+    def views(self) -> Sequence[HarnessView]:
+        """All harnesses."""
+        ...
+
+    def view(self, harness: str) -> HarnessView:
+        """One harness. Raises `unknown_harness`."""
+        ...
+
+    async def probe(self, harness: str) -> ProbeResult:
+        """Asks the installed program."""
+        ...
+
+    async def plan(self, request: LaunchRequest) -> LaunchPlan:
+        """How a launch is to be started."""
+        ...
+
+    def check_posture(self, harness: str, mode: str, posture: Posture) -> None:
+        """Raises `posture_unsupported`."""
+        ...
+
+    async def classify_error(self, harness: str, mode: str, error: CallError) -> CallError:
+        """A harness's error as its manifest reads it."""
+        ...
+
+
+class HasLaunches(Protocol):
+    """A home, as far as seats care."""
+
+    @property
+    def launches(self) -> Path:
+        """The folder that holds one folder a launch."""
+        ...
+
+
+class Seats(SeatService):
+    """Fulfils `SeatService`; made by `open_seats`."""
+
+    def __init__(
+        self, *, store: Store, harnesses: Harnesses, launches: Path, environ: Mapping[str, str]
+    ) -> None:
+        self._store = store
+        self._harnesses = harnesses
+        self._runner = LaunchRunner(store=store, planner=harnesses, launches=launches, environ=environ)
+        self._actors: dict[str, SeatActor] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._sending: dict[str, asyncio.Lock] = {}
+
+    # Harnesses
+
+    async def list_harnesses(self) -> Sequence[HarnessView]:
+        """See `SeatService`."""
+        return self._harnesses.views()
+
+    async def get_harness(self, harness: str) -> HarnessView:
+        """See `SeatService`."""
+        return self._harnesses.view(harness)
+
+    async def probe_harness(self, harness: str) -> ProbeResult:
+        """See `SeatService`."""
+        return await self._harnesses.probe(harness)
+
+    # Seats
+
+    async def add_seat(self, request: AddSeat) -> SeatView:
+        """See `SeatService`."""
+        name = check_seat_name(request.name)
+        manifest = self._harnesses.manifest(request.harness)
+        mode = request.mode or manifest.default_mode
+        _find_mode(manifest, mode)
+        posture = request.posture or Posture()
+        self._harnesses.check_posture(manifest.id, mode, posture)
+        command = inputs.AddSeat(
+            harness=manifest.id,
+            mode=mode,
+            workspace=_check_workspace(request.workspace),
+            posture=posture,
+            environment=request.environment,
+            model=request.model,
+        )
+        actor = self._actors.get(name) or self._make_actor(name, None)
+        self._actors[name] = actor
+        await actor.give(command)
+        return await self.get_seat(name)
+
+    async def list_seats(self) -> Sequence[SeatView]:
+        """See `SeatService`."""
+        return [self._show(state) for state in self._store.seat_states()]
+
+    async def get_seat(self, name: str) -> SeatView:
+        """See `SeatService`."""
+        return self._show(self._state(name))
+
+    async def remove_seat(self, name: str, *, stop: bool = False) -> SeatView:
+        """See `SeatService`."""
+        actor = self._actor(name)
+        if stop and actor.state is not None and actor.state.live_launch is not None:
+            await actor.give(inputs.StopSeat())
+            if not await actor.wait_until(_is_stopped, _STOP_WAIT_S):
+                raise HostError(
+                    f"The harness of {name} did not end within {_STOP_WAIT_S:g} seconds.",
+                    code="holder_timeout",
+                    hint=f"`inspan explain {name}` shows what is known of it; try again.",
+                )
+        view = self._show(self._state(name))
+        await actor.give(inputs.RemoveSeat())
+        return view
+
+    async def start_seat(self, name: str, *, fresh: bool = False) -> SeatView:
+        """See `SeatService`."""
+        await self._actor(name).give(inputs.StartSeat(fresh=fresh))
+        return await self.get_seat(name)
+
+    async def stop_seat(self, name: str) -> SeatView:
+        """See `SeatService`."""
+        await self._actor(name).give(inputs.StopSeat())
+        return await self.get_seat(name)
+
+    async def cancel_turn(self, name: str) -> SeatView:
+        """See `SeatService`."""
+        await self._actor(name).give(inputs.CancelTurn())
+        return await self.get_seat(name)
+
+    async def explain_seat(self, name: str) -> ExplainView:
+        """See `SeatService`."""
+        state = self._state(name)
+        attached = self._actor(name).is_attached
+        return explain_seat(state, self._facts(state), _now(), attached=attached)
+
+    # Deliveries and turns
+
+    async def send_prompt(self, name: str, request: SendPrompt) -> DeliveryView:
+        """See `SeatService`."""
+        delivery = request.id or new_id("d")
+        if not DELIVERY_ID.fullmatch(delivery):
+            raise UsageError(
+                f"{delivery!r} cannot be a delivery's id.",
+                hint="Use 1 to 128 letters, digits, '.', '_', ':' and '-', beginning with a letter or a digit.",
+            )
+        actor = self._actor(name)
+        lock = self._sending.setdefault(delivery, asyncio.Lock())
+        try:
+            async with lock:
+                known = self._store.delivery(delivery)
+                if known is None:
+                    await actor.give(inputs.QueuePrompt(delivery=delivery, text=request.text))
+                else:
+                    _check_same(known, name, request.text)
+        finally:
+            if not lock.locked():
+                self._sending.pop(delivery, None)
+        return await self.get_delivery(delivery)
+
+    async def list_deliveries(self, name: str, *, limit: int = 100) -> Sequence[DeliveryView]:
+        """See `SeatService`."""
+        self._state(name)
+        return [self._show_delivery(record) for record in self._store.deliveries(name, limit)]
+
+    async def get_delivery(self, delivery: str) -> DeliveryView:
+        """See `SeatService`."""
+        return self._show_delivery(self._delivery(delivery))
+
+    async def withdraw_delivery(self, delivery: str) -> DeliveryView:
+        """See `SeatService`."""
+        record = self._delivery(delivery)
+        await self._actor(record.seat).give(inputs.WithdrawDelivery(delivery=delivery))
+        return await self.get_delivery(delivery)
+
+    async def list_turns(self, name: str, *, limit: int = 100) -> Sequence[TurnView]:
+        """See `SeatService`."""
+        self._state(name)
+        return self._store.turns(name, limit)
+
+    async def get_turn(self, turn: str) -> TurnView:
+        """See `SeatService`."""
+        record = self._store.turn(turn)
+        if record is None:
+            raise UsageError(f"There is no turn {turn!r}.", code="unknown_turn")
+        return record
+
+    # Permissions
+
+    async def list_permissions(
+        self, *, seat: str | None = None, include_closed: bool = False
+    ) -> Sequence[PermissionView]:
+        """See `SeatService`."""
+        if seat is not None:
+            self._state(seat)
+        return [record.view for record in self._store.permissions(seat, include_closed=include_closed)]
+
+    async def get_permission(self, request: str) -> PermissionView:
+        """See `SeatService`."""
+        record = self._store.permission(request)
+        if record is None:
+            raise UsageError(
+                f"There is no permission request {request!r}.",
+                code="unknown_permission",
+                hint="`inspan permissions` shows the open ones.",
+            )
+        return record.view
+
+    async def answer_permission(self, request: str, answer: AnswerPermission) -> PermissionView:
+        """See `SeatService`."""
+        view = await self.get_permission(request)
+        if answer.seat is not None and answer.seat != view.seat:
+            raise UsageError(
+                f"The permission request {request} belongs to the seat {view.seat}, not to {answer.seat}.",
+                code="permission_of_other_seat",
+                hint=f"`inspan permissions {answer.seat}` shows those of {answer.seat}.",
+            )
+        if view.decision is not None:
+            raise UsageError(
+                f"The permission request {request} was settled before: {view.decision} by {view.by}.",
+                code="permission_closed",
+                hint="Nothing was changed.",
+                retry_safe=False,
+                detail={"request": request, "decision": str(view.decision), "by": str(view.by)},
+            )
+        command = inputs.AnswerPermission(
+            request=request,
+            decision=answer.decision,
+            option=answer.option,
+            always=answer.always,
+            reason=answer.reason,
+        )
+        await self._actor(view.seat).give(command)
+        return await self.get_permission(request)
+
+    # Life
+
+    def restore(self) -> None:
+        """Takes up every seat where the log says that it stands. Called once, before anything is asked."""
+        states = self._store.seat_states(include_removed=True)
+        live = {state.live_launch.id for state in states if state.live_launch is not None}
+        self._runner.sweep(live)
+        for state in states:
+            actor = self._actors[state.name] = self._make_actor(state.name, state)
+            if state.live_launch is not None:
+                actor.link = self._runner.restore_link(state)
+                self._spawn(actor, state.live_launch.id)
+
+    async def tick(self) -> None:
+        """Settles permission requests whose time is over, for ever."""
+        while True:
+            await asyncio.sleep(_TICK_S)
+            now = _now()
+            for actor in list(self._actors.values()):
+                waiting = () if actor.state is None else actor.state.permissions
+                if any(p.expires_at is not None and p.expires_at <= now for p in waiting):
+                    with contextlib.suppress(InspanError):
+                        await actor.give(inputs.PermissionsExpired())
+
+    async def close(self) -> None:
+        """Lets go of every launch; the harnesses run on under their holders."""
+        await asyncio.gather(*(actor.close() for actor in self._actors.values()))
+        for task in tuple(self._tasks):
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def _spawn(self, actor: SeatActor, launch: str) -> None:
+        task = asyncio.create_task(self._runner.run(actor, launch), name=f"launch {launch}")
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    def _make_actor(self, name: str, state: SeatState | None) -> SeatActor:
+        return SeatActor(
+            name,
+            state,
+            store=self._store,
+            context=self._context,
+            classify=self._classify,
+            spawn=self._spawn,
+        )
+
+    def _actor(self, name: str) -> SeatActor:
+        actor = self._actors.get(name)
+        if actor is None:
+            raise _unknown_seat(name)
+        return actor
+
+    def _state(self, name: str) -> SeatState:
+        state = self._store.seat_state(name)
+        if state is None or state.removed:
+            raise _unknown_seat(name)
+        return state
+
+    def _delivery(self, delivery: str) -> DeliveryRecord:
+        record = self._store.delivery(delivery)
+        if record is None:
+            raise UsageError(
+                f"There is no delivery {delivery!r}.",
+                code="unknown_delivery",
+                hint="`inspan deliveries SEAT` shows those of a seat.",
+            )
+        return record
+
+    def _mode(self, state: SeatState) -> tuple[Manifest, ModeManifest]:
+        manifest = self._harnesses.manifest(state.harness)
+        return manifest, _find_mode(manifest, state.mode)
+
+    def _context(self, state: SeatState | None) -> Context:
+        capabilities, resume_type, provenance = Capabilities(), "", Provenance.REPORTED
+        if state is not None:
+            with contextlib.suppress(InspanError):
+                manifest, mode = self._mode(state)
+                capabilities = mode.capabilities
+                resume_type, provenance = manifest.session.resume_type, manifest.session.id_source
+        return Context(
+            now=_now(),
+            new_id=new_id,
+            capabilities=capabilities,
+            resume_type=resume_type,
+            provenance=provenance,
+        )
+
+    async def _classify(self, state: SeatState, error: CallError) -> CallError:
+        try:
+            return await self._harnesses.classify_error(state.harness, state.mode, error)
+        except InspanError:
+            return error
+
+    def _facts(self, state: SeatState) -> HarnessFacts:
+        try:
+            manifest, mode = self._mode(state)
+        except InspanError as error:
+            problem = Problem(code=error.code, message=error.message, hint=error.hint)
+            return HarnessFacts(name=state.harness, capabilities=Capabilities(), problem=problem)
+        return HarnessFacts(name=manifest.name, scripted=manifest.scripted, capabilities=mode.capabilities)
+
+    def _show(self, state: SeatState) -> SeatView:
+        return show_seat(state, self._facts(state), _now())
+
+    def _show_delivery(self, record: DeliveryRecord) -> DeliveryView:
+        ahead = 0
+        if record.state in (DeliveryState.QUEUED, DeliveryState.HELD):
+            state = self._store.seat_state(record.seat)
+            if state is not None:
+                waiting = [p.delivery for p in state.queue]
+                ahead = waiting.index(record.id) if record.id in waiting else 0
+                ahead += state.in_flight is not None
+        turn = None if record.turn is None else self._store.turn(record.turn)
+        return DeliveryView(
+            id=record.id,
+            seat=record.seat,
+            state=record.state,
+            queued_at=record.queued_at,
+            text=record.text,
+            held=record.held,
+            turn=record.turn,
+            error=record.error,
+            ahead=ahead,
+            turn_outcome=None if turn is None else turn.outcome,
+            hint="" if record.held is None else held_hint(record.seat, record.held),
+        )
+
+
+@asynccontextmanager
+async def open_seats(
+    *,
+    store: Store,
+    host: Harnesses,
+    home: HasLaunches,
+    environ: Mapping[str, str] | None = None,
+) -> AsyncGenerator[Seats]:
+    """Opens the seats of a home: takes up what an earlier daemon left, and lets go of it at the end.
+
+    Args:
+        store: The home's log, open for writing.
+        host: Knows harnesses.
+        home: Says where launches keep their folders.
+        environ: The environment that harnesses inherit; this process's unless given.
+    """
+    seats = Seats(
+        store=store,
+        harnesses=host,
+        launches=home.launches,
+        environ=dict(os.environ if environ is None else environ),
+    )
+    seats.restore()
+    ticker = asyncio.create_task(seats.tick(), name="permission time limits")
+    try:
+        yield seats
+    finally:
+        ticker.cancel()
+        await asyncio.gather(ticker, return_exceptions=True)
+        await seats.close()
+
+
+def _is_stopped(state: SeatState | None) -> bool:
+    return state is None or state.live_launch is None
+
+
+def _find_mode(manifest: Manifest, mode: str) -> ModeManifest:
+    found = manifest.modes.get(mode)
+    if found is None:
+        raise UsageError(
+            f"{manifest.name} has no mode {mode!r}.",
+            code="unknown_mode",
+            hint="It has: " + ", ".join(sorted(manifest.modes)) + ".",
+        )
+    return found
+
+
+def _check_workspace(given: str) -> str:
+    path = Path(given)
+    if not path.is_absolute():
+        raise UsageError(f"The workspace {given!r} is not an absolute path.", hint="Give the whole path.")
+    if not path.exists():
+        raise UsageError(
+            f"The workspace {given} does not exist.",
+            code="workspace_missing",
+            hint="Create the folder first.",
+        )
+    if not path.is_dir():
+        raise UsageError(
+            f"The workspace {given} is not a folder.",
+            code="workspace_not_a_folder",
+            hint="Name the folder that the file is in.",
+        )
+    return str(path)
+
+
+def _check_same(known: DeliveryRecord, seat: str, text: str) -> None:
+    digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+    if known.seat != seat or known.text_hash != digest:
+        what = "for another seat" if known.seat != seat else "with another text"
+        raise UsageError(
+            f"The delivery id {known.id} was used before {what}.",
+            code="delivery_conflict",
+            hint="Use a new id for a new prompt; the same id only reads the outcome back.",
+            retry_safe=False,
+            detail={"delivery": known.id},
+        )
+
+
+def _unknown_seat(name: str) -> UsageError:
+    return UsageError(
+        f"There is no seat {name!r}.",
+        code="unknown_seat",
+        hint="`inspan seat list` shows the seats.",
+        detail={"seat": name},
+    )
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)

@@ -1,0 +1,467 @@
+"""Running a launch: from the decision to start it until it is proven to be over, across restarts of the daemon."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Protocol
+
+import msgspec
+
+from inspan.holder import (
+    HarnessExit,
+    HolderConnection,
+    HolderSpec,
+    LaunchDisk,
+    WriteResult,
+    connect_holder,
+    start_holder,
+    stop_orphans,
+)
+from inspan.model.errors import HarnessError, HolderError, InspanError, UsageError
+from inspan.model.ids import new_nonce
+from inspan.model.plan import LaunchPlan, LaunchRequest, TransportSettings
+from inspan.model.state import LaunchState, SeatState
+from inspan.model.turn import CallError
+from inspan.store import LaunchCursor, OutboxRow, Store
+from inspan.transports import open_machine
+
+from .actor import SeatActor
+from .inputs import (
+    HandshakeTimedOut,
+    HolderLost,
+    HolderUp,
+    LaunchPlanned,
+    LaunchRefused,
+    ProcessExited,
+    Resumed,
+    WriteEnded,
+)
+from .link import Link
+
+__all__ = ["LaunchFiles", "LaunchPlanner", "LaunchRunner", "harness_environment"]
+
+_STDERR_TAIL_BYTES = 4096
+_ACK_EVERY_BYTES = 256 * 1024
+_CLAIM_WAIT_S = 20.0
+"""How long a holder that claimed a launch may take to start it, seen from a daemon that came back."""
+_WRITE_AGAIN_S = 0.5
+_RECONNECT_S = (0.05, 0.2, 0.5, 1.0, 2.0)
+_HIDDEN = ("INSPAN_HOME", "INSPAN_SEAT", "INSPAN_LAUNCH", "INSPAN_TOKEN")
+"""Variables that are ours and mean nothing, or the wrong thing, to a harness."""
+
+_log = logging.getLogger("inspan.seats")
+
+
+class LaunchPlanner(Protocol):
+    """Who knows harnesses: the host."""
+
+    async def plan(self, request: LaunchRequest) -> LaunchPlan:
+        """How a launch is to be started. Raises `InspanError` where it cannot be."""
+        ...
+
+
+class LaunchFiles(msgspec.Struct, frozen=True, kw_only=True):
+    """What a daemon that comes back must know of a launch, kept in the launch's folder; no secrets.
+
+    Attributes:
+        transport: The transport.
+        settings: What it was told.
+        handshake_timeout_s: Seconds until an open session.
+        stop_grace_s: Seconds between the steps of a stop.
+    """
+
+    transport: str
+    settings: TransportSettings
+    handshake_timeout_s: float
+    stop_grace_s: float
+
+
+class LaunchRunner:
+    """Carries out launches. One task of `run` a launch.
+
+    Args:
+        store: The log.
+        planner: Makes plans.
+        launches: The folder that holds one folder a launch.
+        environ: The environment that harnesses inherit.
+    """
+
+    def __init__(
+        self, *, store: Store, planner: LaunchPlanner, launches: Path, environ: Mapping[str, str]
+    ) -> None:
+        self._store = store
+        self._planner = planner
+        self._launches = launches
+        self._environ = environ
+
+    async def run(self, actor: SeatActor, launch: str) -> None:
+        """Follows a launch to its end, from wherever the log says that it stands."""
+        state = actor.state
+        live = None if state is None else state.live_launch
+        if state is None or live is None or live.id != launch:
+            return
+        try:
+            if live.status == "requested":
+                await self._start(actor, state, live)
+            else:
+                await self._return_to(actor, live)
+        except Exception as error:  # noqa: BLE001 - logged and said
+            # A fault of ours must not take the daemon down, and must not be taken for the harness's end.
+            _log.exception("launch %s of seat %s is not followed any more", launch, actor.name)
+            actor.is_attached = False
+            if actor.link is None:
+                fault = CallError(code="internal", message=f"Inspan failed with {type(error).__name__}.")
+                await actor.give_surely(LaunchRefused(launch=launch, error=fault))
+
+    def restore_link(self, state: SeatState) -> Link | None:
+        """The link of a launch that a daemon before this one followed.
+
+        `None` where its intent does not stand yet, or where its folder does not say how to follow it.
+        """
+        live = state.live_launch
+        cursor = None if live is None else self._store.cursor(live.id)
+        if live is None or cursor is None:
+            return None
+        files = _read_files(Path(live.directory))
+        if files is None:
+            return None
+        return Link(cursor, open_machine(files.transport, files.settings, snapshot=cursor.snapshot))
+
+    def sweep(self, live: set[str]) -> None:
+        """Removes folders of launches that are over."""
+        with contextlib.suppress(FileNotFoundError):
+            for folder in self._launches.iterdir():
+                if folder.name not in live and LaunchDisk(folder).is_holder_dead():
+                    shutil.rmtree(folder, ignore_errors=True)
+
+    async def _start(self, actor: SeatActor, state: SeatState, live: LaunchState) -> None:
+        launch = live.id
+        folder = self._launches / launch
+        try:
+            plan = await self._plan(state, live)
+            if actor.stop_wanted.is_set():
+                raise HarnessError("It was stopped before it was started.", code="launch_failed")
+            files = LaunchFiles(
+                transport=plan.transport,
+                settings=plan.settings,
+                handshake_timeout_s=plan.handshake_timeout_s,
+                stop_grace_s=plan.stop_grace_s,
+            )
+            _write_files(folder, plan, files)
+            machine = open_machine(plan.transport, plan.settings)
+            cursor = LaunchCursor(
+                launch=launch, seat=actor.name, offset=0, next_op=1, snapshot=machine.snapshot()
+            )
+            link = Link(cursor, machine)
+            nonce = new_nonce()
+            await actor.plan(
+                link,
+                LaunchPlanned(
+                    launch=launch,
+                    nonce=nonce,
+                    directory=str(folder),
+                    program=plan.program,
+                    arguments=plan.arguments,
+                    transport=plan.transport,
+                ),
+            )
+            spec = HolderSpec(
+                launch=launch,
+                nonce=nonce,
+                argv=(plan.program, *plan.arguments),
+                env=harness_environment(self._environ, plan, state.environment),
+                cwd=Path(plan.cwd),
+                directory=folder,
+                socket=folder / "holder.sock",
+            )
+            await start_holder(spec)
+        except InspanError as error:
+            await self._refuse(actor, launch, error, folder)
+            return
+        except OSError as error:
+            text = f"The launch's folder cannot be written ({os.strerror(error.errno or 0)})."
+            await self._refuse(actor, launch, HolderError(text, hint="Make room on the disk."), folder)
+            return
+        await self._follow(actor, link, folder, nonce, files)
+
+    async def _plan(self, state: SeatState, live: LaunchState) -> LaunchPlan:
+        workspace = state.workspace
+        if not os.path.isdir(workspace):  # noqa: ASYNC240 - one look, before a program is started
+            raise UsageError(
+                f"The workspace {workspace} does not exist any more.",
+                code="workspace_missing",
+                hint="Create it again, or make a seat for another folder.",
+            )
+        return await self._planner.plan(
+            LaunchRequest(
+                seat=state.name,
+                harness=state.harness,
+                mode=state.mode,
+                attempt=live.attempt,
+                workspace=state.workspace,
+                posture=state.posture,
+                reference=live.reference,
+                model=state.model,
+                environment=state.environment,
+            )
+        )
+
+    async def _refuse(self, actor: SeatActor, launch: str, error: InspanError, folder: Path) -> None:
+        shown = CallError(code=error.code, message=error.message, hint=error.hint)
+        await actor.give_surely(LaunchRefused(launch=launch, error=shown), drop_launch=launch)
+        shutil.rmtree(folder, ignore_errors=True)
+
+    async def _return_to(self, actor: SeatActor, live: LaunchState) -> None:
+        """Attaches to a launch of a daemon that died."""
+        folder = Path(live.directory)
+        link = actor.link
+        files = None if link is None else _read_files(folder)
+        if link is None or files is None:
+            _log.warning("the folder of launch %s does not say how to follow it", live.id)
+            await self._bury(actor, None, live.id, folder)
+            return
+        disk = LaunchDisk(folder)
+        if disk.identity() is None and not await self._await_claim(disk):
+            failure = disk.failure()
+            if failure is None:
+                error = CallError(
+                    code="launch_failed", message="The harness was never started: the daemon ended before."
+                )
+            else:
+                error = CallError(code="launch_failed", message=failure.message)
+            await actor.give_surely(
+                LaunchRefused(launch=live.id, error=error, never_started=True), drop_launch=live.id
+            )
+            shutil.rmtree(folder, ignore_errors=True)
+            return
+        for row in self._store.outbox(live.id):
+            link.writes.put_nowait(row)
+        await self._follow(actor, link, folder, live.nonce, files)
+
+    async def _await_claim(self, disk: LaunchDisk) -> bool:
+        """Whether a holder that is on its way starts the harness; abandons a launch that nobody claimed."""
+        if disk.abandon():
+            return False
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_CLAIM_WAIT_S):
+                while disk.identity() is None:
+                    if disk.failure() is not None or disk.is_holder_dead():
+                        return disk.identity() is not None
+                    await asyncio.sleep(0.05)
+        return disk.identity() is not None
+
+    async def _follow(
+        self, actor: SeatActor, link: Link, folder: Path, nonce: str, files: LaunchFiles
+    ) -> None:
+        """Stays with a launch, connecting as often as it takes, until it is over."""
+        disk = LaunchDisk(folder)
+        attempt = 0
+        while True:
+            try:
+                async with await connect_holder(folder, nonce=nonce) as connection:
+                    attempt = 0
+                    await self._serve(actor, link, connection, folder, files)
+                    return
+            except HolderError as error:
+                if error.code == "holder_lost" and disk.is_holder_dead():
+                    await self._bury(actor, link, link.launch, folder)
+                    return
+                if attempt == len(_RECONNECT_S):
+                    _log.warning("launch %s cannot be reached: %s", link.launch, error.message)
+            finally:
+                actor.is_attached = False
+            await asyncio.sleep(_RECONNECT_S[min(attempt, len(_RECONNECT_S) - 1)])
+            attempt += 1
+
+    async def _serve(
+        self,
+        actor: SeatActor,
+        link: Link,
+        connection: HolderConnection,
+        folder: Path,
+        files: LaunchFiles,
+    ) -> None:
+        """Follows a launch over one connection, to its end. Raises `HolderError` when the connection ends."""
+        actor.is_attached = True
+        seen = None if actor.state is None else actor.state.live_launch
+        if seen is not None and seen.pid is None:
+            identity = LaunchDisk(folder).identity()
+            holder_pid = 0 if identity is None else identity.holder.pid
+            up = HolderUp(launch=link.launch, pid=connection.welcome.harness.pid, holder_pid=holder_pid)
+            await actor.begin(link, up)
+        else:
+            await actor.give_surely(Resumed())
+        helpers = [
+            asyncio.create_task(self._write(actor, link, connection)),
+            asyncio.create_task(_stop_when_wanted(actor, connection, files)),
+            asyncio.create_task(_watch_handshake(actor, link, files)),
+        ]
+        try:
+            await self._read(actor, link, connection)
+        finally:
+            for helper in helpers:
+                helper.cancel()
+            await asyncio.gather(*helpers, return_exceptions=True)
+        await self._end(actor, link, link.launch, folder, connection.exit)
+        with contextlib.suppress(HolderError):
+            await connection.release()
+        shutil.rmtree(folder, ignore_errors=True)
+
+    async def _read(self, actor: SeatActor, link: Link, connection: HolderConnection) -> None:
+        acknowledged = link.offset
+        chunks = await connection.chunks(link.fed)
+        async for _, data in chunks:
+            await actor.absorb(link, data)
+            if link.offset - acknowledged >= _ACK_EVERY_BYTES:
+                acknowledged = await _acknowledge(connection, link.offset)
+
+    async def _write(self, actor: SeatActor, link: Link, connection: HolderConnection) -> None:
+        """Hands durable writes to the holder, one after the other, and notes what became of each."""
+        while True:
+            row = await link.writes.get()
+            try:
+                result = await _write_one(connection, row)
+            except BaseException:
+                # It is still in the outbox, and the holder knows it by its number: the next connection asks.
+                _put_first(link, row)
+                raise
+            outcome = {"done": "done", "failed_clean": "clean", "cut": "cut"}[result.outcome]
+            await self._note_write(actor, link.launch, row, outcome)
+
+    async def _note_write(self, actor: SeatActor, launch: str, row: OutboxRow, outcome: str) -> None:
+        done = ((launch, row.op),)
+        if row.delivery is None:
+            await actor.give_surely(None, done=done)
+            return
+        ended = msgspec.convert(
+            {"launch": launch, "delivery": row.delivery, "result": outcome}, type=WriteEnded
+        )
+        await actor.give_surely(ended, done=done)
+
+    async def _bury(self, actor: SeatActor, link: Link | None, launch: str, folder: Path) -> None:
+        """Ends a launch whose holder is proven dead, with all that its journal still tells."""
+        with contextlib.suppress(HolderError):
+            await stop_orphans(folder)
+        disk = LaunchDisk(folder)
+        exited: HarnessExit | None = None
+        try:
+            exited = disk.exit()
+            if link is not None:
+                for _, data in disk.read_journal(min(link.fed, disk.journal().end)):
+                    await actor.absorb(link, data)
+        except HolderError as error:
+            _log.warning("the journal of launch %s cannot be read: %s", launch, error.message)
+        await self._end(actor, link, launch, folder, exited)
+        shutil.rmtree(folder, ignore_errors=True)
+
+    async def _end(
+        self, actor: SeatActor, link: Link | None, launch: str, folder: Path, exited: HarnessExit | None
+    ) -> None:
+        """Records the end: first what was said last, then what became of the last writes, then the end."""
+        if link is not None:
+            await actor.finish(link)
+        disk = LaunchDisk(folder)
+        tail = ""
+        with contextlib.suppress(HolderError):
+            tail = disk.stderr_tail(_STDERR_TAIL_BYTES).decode("utf-8", "replace")
+        try:
+            operations = disk.operations()
+        except HolderError:
+            operations = None
+        for row in self._store.outbox(launch):
+            if row.delivery is None:
+                continue
+            outcome = "in_doubt" if operations is None else operations.outcome(row.op)
+            if outcome != "not_begun":
+                known = {"done": "done", "failed_clean": "clean", "cut": "cut", "in_doubt": "cut"}[outcome]
+                await self._note_write(actor, launch, row, known)
+        if exited is None:
+            await actor.give_surely(HolderLost(launch=launch, stderr_tail=tail), drop_launch=launch)
+        else:
+            await actor.give_surely(
+                ProcessExited(
+                    launch=launch, exit_code=exited.exit_code, signal=exited.signal, stderr_tail=tail
+                ),
+                drop_launch=launch,
+            )
+
+
+def harness_environment(
+    environ: Mapping[str, str], plan: LaunchPlan, given: Mapping[str, str]
+) -> dict[str, str]:
+    """The harness's complete environment: the daemon's, less what conflicts, with the plan's and the operator's."""
+
+    def is_stripped(name: str) -> bool:
+        return name in _HIDDEN or any(
+            name.startswith(pattern[:-1]) if pattern.endswith("*") else name == pattern
+            for pattern in plan.strip
+        )
+
+    kept = {name: value for name, value in environ.items() if not is_stripped(name)}
+    return {**kept, **plan.environment, **given}
+
+
+async def _acknowledge(connection: HolderConnection, offset: int) -> int:
+    await connection.ack(offset)
+    return offset
+
+
+async def _stop_when_wanted(actor: SeatActor, connection: HolderConnection, files: LaunchFiles) -> None:
+    await actor.stop_wanted.wait()
+    with contextlib.suppress(HolderError):
+        await connection.stop(eof_grace_s=files.stop_grace_s, term_grace_s=files.stop_grace_s)
+
+
+async def _watch_handshake(actor: SeatActor, link: Link, files: LaunchFiles) -> None:
+    await asyncio.sleep(files.handshake_timeout_s)
+    await actor.give_surely(HandshakeTimedOut(launch=link.launch, timeout_s=files.handshake_timeout_s))
+
+
+async def _write_one(connection: HolderConnection, row: OutboxRow) -> WriteResult:
+    """Writes, however long the holder cannot take it: a refused write was not begun, so asking again is safe."""
+    is_said = False
+    while True:
+        try:
+            return await connection.write(row.op, row.data)
+        except HolderError as error:
+            if error.code == "holder_lost" or connection.is_closed:
+                raise
+            if not is_said:
+                _log.warning("a write to launch %s waits: %s", row.launch, error.message)
+                is_said = True
+        await asyncio.sleep(_WRITE_AGAIN_S)
+
+
+def _put_first(link: Link, row: OutboxRow) -> None:
+    rest = [row]
+    while not link.writes.empty():
+        rest.append(link.writes.get_nowait())
+    for one in rest:
+        link.writes.put_nowait(one)
+
+
+def _write_files(folder: Path, plan: LaunchPlan, files: LaunchFiles) -> None:
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    for one in plan.files:
+        path = (folder / one.path).resolve()
+        if not path.is_relative_to(folder.resolve()):
+            raise UsageError(f"A plan wants to write {one.path}, outside its launch's folder.")
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        path.write_text(one.text)
+        path.chmod(0o600)
+    path = folder / "transport.json"
+    path.write_bytes(msgspec.json.encode(files))
+    path.chmod(0o600)
+
+
+def _read_files(folder: Path) -> LaunchFiles | None:
+    try:
+        return msgspec.json.decode((folder / "transport.json").read_bytes(), type=LaunchFiles)
+    except (OSError, msgspec.DecodeError):
+        return None
