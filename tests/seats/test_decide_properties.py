@@ -1,0 +1,302 @@
+"""The decider under any order of commands and observations: what must hold, always holds."""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import timedelta
+
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+
+from inspan.model.content import MessageChunk, ProtocolFault
+from inspan.model.delivery import DeliveryState
+from inspan.model.errors import UsageError
+from inspan.model.events import (
+    DeliveryFailed,
+    DeliveryHeld,
+    DeliveryQueued,
+    DeliveryRefused,
+    DeliverySending,
+    DeliveryStarted,
+    DeliveryUnknown,
+    LaunchEnded,
+    LaunchRequested,
+    PermissionAnswered,
+    PermissionOpened,
+    TurnEnded,
+)
+from inspan.model.permission import ToolCall
+from inspan.model.posture import Posture, Unattended
+from inspan.model.reports import (
+    Connected,
+    ConnectFailed,
+    PermissionRequested,
+    PermissionWithdrawn,
+    PromptAnswered,
+    PromptStarted,
+    ReportBody,
+    SessionFailed,
+    SessionReady,
+)
+from inspan.model.session import OpenedHow, ResumeOutcome
+from inspan.model.state import SeatState, evolve
+from inspan.model.turn import CallError, TurnOutcome
+from inspan.seats.inputs import (
+    AnswerPermission,
+    CancelTurn,
+    HandshakeTimedOut,
+    HolderLost,
+    HolderUp,
+    Input,
+    LaunchPlanned,
+    LaunchRefused,
+    PermissionsExpired,
+    ProcessExited,
+    QueuePrompt,
+    RemoveSeat,
+    Resumed,
+    StartSeat,
+    StopSeat,
+    WithdrawDelivery,
+    WriteEnded,
+)
+from support.seat_scene import OPTIONS, Scene
+
+ERROR = CallError(code="call_failed", message="it failed")
+_FINAL = (DeliveryStarted, DeliveryRefused, DeliveryFailed)
+
+
+class AnySeat(RuleBasedStateMachine):
+    """Commands may be refused; observations may be late, doubled, or of an earlier launch."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.scene = Scene(posture=Posture(permission_timeout_s=50, unattended=Unattended.PERSON))
+        self.prompts = 0
+        self.launches: list[str] = []
+
+    def command(self, given: Input) -> None:
+        before = self.scene.state
+        length = len(self.scene.log)
+        is_refused = False
+        try:
+            self.scene.give(given)
+        except UsageError:
+            is_refused = True
+        if is_refused:
+            assert self.scene.state is before
+            assert len(self.scene.log) == length
+        self.note_launch()
+
+    def observe(self, given: Input) -> None:
+        self.scene.give(given)
+        self.note_launch()
+
+    def note_launch(self) -> None:
+        launch = self.scene.seat.launch
+        if launch is not None and launch.id not in self.launches:
+            self.launches.append(launch.id)
+
+    def launch(self, data: st.DataObject) -> str:
+        return data.draw(st.sampled_from(self.launches[-2:]))
+
+    def delivery(self, data: st.DataObject) -> str:
+        flight = self.scene.seat.in_flight
+        known = [] if flight is None else [flight.delivery] * 3
+        return data.draw(st.sampled_from([*known, *(f"d-{n}" for n in range(1, self.prompts + 2))]))
+
+    @rule()
+    def send(self) -> None:
+        self.prompts += 1
+        self.command(QueuePrompt(delivery=f"d-{self.prompts}", text="hello"))
+
+    @rule(fresh=st.booleans())
+    def start(self, fresh: bool) -> None:
+        self.command(StartSeat(fresh=fresh))
+
+    @rule()
+    def stop(self) -> None:
+        self.command(StopSeat())
+
+    @rule()
+    def cancel(self) -> None:
+        self.command(CancelTurn())
+
+    @rule(data=st.data())
+    def withdraw(self, data: st.DataObject) -> None:
+        self.command(WithdrawDelivery(delivery=self.delivery(data)))
+
+    @rule(data=st.data(), decision=st.sampled_from(["allow", "deny"]))
+    def answer(self, data: st.DataObject, decision: str) -> None:
+        known = [d.event.request for d in self.scene.log if isinstance(d.event, PermissionOpened)]
+        request = data.draw(st.sampled_from([*known, "p-none"]))
+        self.command(AnswerPermission(request=request, decision=decision))  # pyright: ignore[reportArgumentType]
+
+    @rule(seconds=st.sampled_from([1, 60]))
+    def expire(self, seconds: int) -> None:
+        self.scene.now += timedelta(seconds=seconds)
+        self.observe(PermissionsExpired())
+
+    @rule()
+    def resumed(self) -> None:
+        self.observe(Resumed())
+
+    @rule()
+    def remove(self) -> None:
+        if self.scene.seat.live_launch is not None:
+            self.command(RemoveSeat())
+
+    @precondition(lambda self: bool(self.launches))
+    @rule(data=st.data())
+    def launch_goes_on(self, data: st.DataObject) -> None:
+        launch = self.launch(data)
+        planned = LaunchPlanned(
+            launch=launch, nonce="n", directory="/d", program="/p", arguments=(), transport="acp"
+        )
+        self.observe(
+            data.draw(
+                st.sampled_from(
+                    [
+                        planned,
+                        HolderUp(launch=launch, pid=1, holder_pid=2),
+                        LaunchRefused(launch=launch, error=ERROR),
+                        HandshakeTimedOut(launch=launch, timeout_s=1),
+                    ]
+                )
+            )
+        )
+
+    @precondition(lambda self: bool(self.launches))
+    @rule()
+    def session_opens(self) -> None:
+        launch = self.launches[-1]
+        self.observe(
+            LaunchPlanned(launch=launch, nonce="n", directory="/d", program="/p", arguments=(), transport="a")
+        )
+        self.observe(HolderUp(launch=launch, pid=1, holder_pid=2))
+        self.scene.report(SessionReady(session_id="s-1", how=OpenedHow.NEW), launch=launch)
+
+    @precondition(lambda self: bool(self.launches))
+    @rule(data=st.data(), result=st.sampled_from(["done", "done", "clean", "cut"]))
+    def write_ends(self, data: st.DataObject, result: str) -> None:
+        given = WriteEnded(
+            launch=self.launch(data),
+            delivery=self.delivery(data),
+            result=result,  # pyright: ignore[reportArgumentType]
+        )
+        self.observe(given)
+
+    @precondition(lambda self: bool(self.launches))
+    @rule(data=st.data())
+    def harness_says(self, data: st.DataObject) -> None:
+        delivery = self.delivery(data)
+        bodies: list[ReportBody] = [
+            Connected(protocol_version=1),
+            ConnectFailed(error=ERROR),
+            SessionFailed(outcome=ResumeOutcome.MISSING, error=ERROR),
+            PromptStarted(delivery=delivery),
+            PromptAnswered(delivery=delivery, outcome=TurnOutcome.COMPLETED, raw_reason="end_turn"),
+            PromptAnswered(delivery=delivery, outcome=TurnOutcome.CANCELLED, raw_reason="cancelled"),
+            PromptAnswered(delivery=delivery, outcome=TurnOutcome.FAILED, raw_reason="", error=ERROR),
+            PermissionRequested(wire_id="1", tool_call=ToolCall(id="c"), options=OPTIONS),
+            PermissionWithdrawn(wire_id="1"),
+            MessageChunk(role="agent", text="x"),
+            ProtocolFault(code="frame_too_large", message="too large", fatal=True),
+        ]
+        self.scene.report(data.draw(st.sampled_from(bodies)), launch=self.launch(data))
+        self.note_launch()
+
+    @precondition(lambda self: bool(self.launches))
+    @rule(data=st.data(), lost=st.booleans())
+    def process_ends(self, data: st.DataObject, lost: bool) -> None:
+        launch = self.launch(data)
+        self.observe(HolderLost(launch=launch) if lost else ProcessExited(launch=launch, exit_code=0))
+
+    @invariant()
+    def a_rebuild_equals_the_state(self) -> None:
+        state: SeatState | None = None
+        for draft in self.scene.log:
+            state = evolve(state, draft)
+        assert state == self.scene.state
+
+    @invariant()
+    def a_prompt_is_sent_again_only_after_it_was_certainly_not_sent(self) -> None:
+        is_open: set[str] = set()
+        for draft in self.scene.log:
+            match draft.event:
+                case DeliverySending(delivery=delivery):
+                    assert delivery not in is_open
+                    is_open.add(delivery)
+                case DeliveryHeld(delivery=delivery):
+                    is_open.discard(delivery)
+                case _:
+                    pass
+
+    @invariant()
+    def every_prompt_is_somewhere_and_only_once(self) -> None:
+        accepted = {d.event.delivery for d in self.scene.log if isinstance(d.event, DeliveryQueued)}
+        waiting = [p.delivery for p in self.scene.seat.queue]
+        flight = self.scene.seat.in_flight
+        if flight is not None:
+            waiting.append(flight.delivery)
+        assert len(waiting) == len(set(waiting))
+        gone = {d.event.delivery for d in self.scene.log if isinstance(d.event, (*_FINAL, DeliveryUnknown))}
+        assert accepted == set(waiting) | gone
+        assert not gone & {p.delivery for p in self.scene.seat.queue}
+
+    @invariant()
+    def a_final_state_is_reached_once(self) -> None:
+        finals = Counter(d.event.delivery for d in self.scene.log if isinstance(d.event, _FINAL))
+        assert all(count == 1 for count in finals.values())
+
+    @invariant()
+    def every_turn_and_every_request_ends_at_most_once(self) -> None:
+        turns = Counter(d.event.turn for d in self.scene.log if isinstance(d.event, TurnEnded))
+        answers = Counter(d.event.request for d in self.scene.log if isinstance(d.event, PermissionAnswered))
+        ends = Counter(d.event.launch for d in self.scene.log if isinstance(d.event, LaunchEnded))
+        assert all(count == 1 for count in (*turns.values(), *answers.values(), *ends.values()))
+
+    @invariant()
+    def one_launch_lives_at_a_time(self) -> None:
+        live: str | None = None
+        for draft in self.scene.log:
+            match draft.event:
+                case LaunchRequested(launch=launch):
+                    assert live is None
+                    live = launch
+                case LaunchEnded(launch=launch):
+                    assert launch == live
+                    live = None
+                case _:
+                    pass
+
+    @invariant()
+    def nothing_is_open_without_a_launch(self) -> None:
+        seat = self.scene.seat
+        if seat.live_launch is None:
+            assert seat.in_flight is None
+            assert seat.permissions == ()
+            assert not seat.session_open
+            assert seat.activity.value == "unknown"
+            assert all(p.held is not None for p in seat.queue)
+
+    @invariant()
+    def an_idle_seat_was_said_to_be_idle(self) -> None:
+        seat = self.scene.seat
+        if seat.activity.value == "idle":
+            assert seat.session_open
+            assert seat.activity.source == "protocol"
+
+    @invariant()
+    def a_started_prompt_never_becomes_something_else(self) -> None:
+        flight = self.scene.seat.in_flight
+        if flight is not None and flight.state is DeliveryState.STARTED:
+            assert any(
+                isinstance(d.event, DeliveryStarted) and d.event.delivery == flight.delivery
+                for d in self.scene.log
+            )
+
+
+TestAnySeat = AnySeat.TestCase
+TestAnySeat.settings = settings(max_examples=150, stateful_step_count=40, deadline=None)
