@@ -6,6 +6,7 @@ from inspan.model.plan import TransportSettings
 from inspan.transports.machine import Step
 
 from . import handshake
+from .depth import DEPTH_CAP, is_too_deep
 from .exchange import Exchange
 from .incoming import ToolMemory, on_notification, on_request, on_update
 from .lines import LineReader
@@ -125,6 +126,9 @@ class AcpMachine:
         )
 
     def _take_line(self, line: bytes) -> None:
+        if is_too_deep(line):
+            self._exchange.fault("bad_message", f"A line nests deeper than {DEPTH_CAP}: {_quoted(line)}")
+            return
         try:
             message = decode_envelope(line)
             self._take(message, line)
@@ -190,8 +194,11 @@ class AcpMachine:
             self._take_stranger(whole)
 
     def _take_batch(self, line: bytes) -> None:
-        for element in decode_elements(line):
-            one = bytes(element)
+        elements = [bytes(element) for element in decode_elements(line)]
+        if not any(one.startswith(b"{") for one in elements):
+            self._exchange.noise(line)
+            return
+        for one in elements:
             try:
                 self._take(decode_envelope(one), one)
             except UNREADABLE:

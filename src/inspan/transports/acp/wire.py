@@ -48,6 +48,8 @@ __all__ = [
 ABSENT = msgspec.Raw(b"")
 """Stands for a member that a message does not have."""
 
+_INTEGER_DIGITS = 300
+
 UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 """What decoding may raise, whatever the bytes are."""
 
@@ -246,4 +248,4 @@ def _finite_number(text: str) -> float | None:
 
 
 def _small_integer(text: str) -> int | None:
-    return int(text) if len(text) < 19 else None  # what surely fits into 64 bits
+    return int(text) if len(text) <= _INTEGER_DIGITS else None
