@@ -1,0 +1,20 @@
+"""The routes of the HTTP interface, one module a noun."""
+
+from .control import CONTROL_ROUTES
+from .events import EVENT_ROUTES
+from .harnesses import HARNESS_ROUTES
+from .permissions import PERMISSION_ROUTES
+from .prompts import PROMPT_ROUTES
+from .seats import SEAT_ROUTES
+
+__all__ = ["ROUTES"]
+
+ROUTES = (
+    *CONTROL_ROUTES,
+    *HARNESS_ROUTES,
+    *SEAT_ROUTES,
+    *PROMPT_ROUTES,
+    *PERMISSION_ROUTES,
+    *EVENT_ROUTES,
+)
+"""Every route, in the order of the reference page."""

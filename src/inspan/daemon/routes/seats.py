@@ -1,0 +1,93 @@
+"""Seats: add, look at, start, stop, remove."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated
+
+import msgspec
+from litestar import delete, get, post
+from litestar.params import Parameter
+
+from inspan.daemon.services import SeatName, Seats
+from inspan.model.views import AddSeat, ExplainView, SeatView
+
+__all__ = ["SEAT_ROUTES", "StartSeat"]
+
+
+class StartSeat(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """Asks for a seat to be started.
+
+    Attributes:
+        fresh: Begin a new conversation instead of resuming the seat's own.
+    """
+
+    fresh: bool = False
+
+
+@get("/v1/seats", operation_id="list_seats", tags=["seats"], summary="List seats")
+async def list_seats(seats: Seats) -> Sequence[SeatView]:
+    """All seats that were not removed, in the order in which they were added."""
+    return await seats.list_seats()
+
+
+@post("/v1/seats", operation_id="add_seat", tags=["seats"], summary="Add a seat", status_code=201)
+async def add_seat(seats: Seats, data: AddSeat) -> SeatView:
+    """Makes a seat. Nothing is started yet."""
+    return await seats.add_seat(data)
+
+
+@get("/v1/seats/{name:str}", operation_id="get_seat", tags=["seats"], summary="Show a seat")
+async def get_seat(seats: Seats, name: SeatName) -> SeatView:
+    """One seat."""
+    return await seats.get_seat(name)
+
+
+@delete(
+    "/v1/seats/{name:str}",
+    operation_id="remove_seat",
+    tags=["seats"],
+    summary="Remove a seat",
+    status_code=200,
+)
+async def remove_seat(
+    seats: Seats,
+    name: SeatName,
+    stop: Annotated[bool, Parameter(description="Stop its harness first, where one runs.")] = False,  # noqa: FBT002
+) -> SeatView:
+    """Removes a seat; its history stays in the log."""
+    return await seats.remove_seat(name, stop=stop)
+
+
+@post(
+    "/v1/seats/{name:str}/start",
+    operation_id="start_seat",
+    tags=["seats"],
+    summary="Start a seat",
+    status_code=202,
+)
+async def start_seat(seats: Seats, name: SeatName, data: StartSeat | None = None) -> SeatView:
+    """Starts the seat's harness. Answers once the launch is decided on, not once it is ready."""
+    return await seats.start_seat(name, fresh=data is not None and data.fresh)
+
+
+@post(
+    "/v1/seats/{name:str}/stop",
+    operation_id="stop_seat",
+    tags=["seats"],
+    summary="Stop a seat",
+    status_code=202,
+)
+async def stop_seat(seats: Seats, name: SeatName) -> SeatView:
+    """Stops the seat's harness in steps. The queue is kept. Stopping a stopped seat does nothing."""
+    return await seats.stop_seat(name)
+
+
+@get("/v1/seats/{name:str}/explain", operation_id="explain_seat", tags=["seats"], summary="Explain a seat")
+async def explain_seat(seats: Seats, name: SeatName) -> ExplainView:
+    """Why the seat shows what it shows: the evidence, with its sources, rules and ages."""
+    return await seats.explain_seat(name)
+
+
+SEAT_ROUTES = (list_seats, add_seat, get_seat, remove_seat, start_seat, stop_seat, explain_seat)
+"""The routes of this module."""

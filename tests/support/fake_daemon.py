@@ -1,0 +1,115 @@
+"""A daemon over the scripted service: in this process, or as a process of its own (`python fake_daemon.py`)."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import subprocess
+import sys
+import time
+from collections.abc import AsyncGenerator, Callable, Generator
+from pathlib import Path
+
+import httpx
+import msgspec
+
+from inspan.client.client import Client
+from inspan.daemon.composition import Daemon, Parts, open_daemon
+from inspan.daemon.feed import FeedLimits
+from inspan.home import Home, locate_home
+from support.fake_service import FakeLog, FakeService
+
+__all__ = ["DEADLINE_S", "FakeDaemon", "daemon_process", "open_fake", "until", "workspace"]
+
+DEADLINE_S = 30.0
+
+
+class FakeDaemon(msgspec.Struct, frozen=True, kw_only=True):
+    """A daemon, the parts behind it, and two ways to speak to it."""
+
+    daemon: Daemon
+    log: FakeLog
+    service: FakeService
+    client: Client
+    http: httpx.AsyncClient
+
+    @property
+    def home(self) -> Home:
+        return self.daemon.home
+
+
+@contextlib.asynccontextmanager
+async def open_fake(
+    *, home: Home | None = None, tcp: tuple[str, int] | None = None, limits: FeedLimits | None = None
+) -> AsyncGenerator[FakeDaemon]:
+    """A daemon inside this process, on the test's own home."""
+    place = home or locate_home()
+    log = FakeLog()
+    service = FakeService(log)
+
+    @contextlib.asynccontextmanager
+    async def parts(_: Home) -> AsyncGenerator[Parts]:
+        yield Parts(seats=service, log=log)
+
+    async with open_daemon(place, tcp=tcp, open_parts=parts, limits=limits) as daemon:
+        transport = httpx.AsyncHTTPTransport(uds=str(place.socket))
+        async with httpx.AsyncClient(transport=transport, base_url="http://inspan", timeout=DEADLINE_S) as http:
+            client = Client(place)
+            try:
+                yield FakeDaemon(daemon=daemon, log=log, service=service, client=client, http=http)
+            finally:
+                await client.close()
+
+
+async def until(condition: Callable[[], object]) -> None:
+    """Returns once `condition` holds."""
+    async with asyncio.timeout(DEADLINE_S):
+        while not condition():
+            await asyncio.sleep(0.005)
+
+
+def workspace(home: Path) -> str:
+    """A folder that a seat can work in."""
+    folder = home / "ws"
+    folder.mkdir(exist_ok=True)
+    return str(folder)
+
+
+@contextlib.contextmanager
+def daemon_process(home: Home, *arguments: str) -> Generator[subprocess.Popen[str]]:
+    """A daemon over the scripted service as a process; it is stopped at the end of the block."""
+    command = [sys.executable, __file__, "--home", str(home.path), *arguments]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    with process:
+        try:
+            yield process
+        finally:
+            if process.poll() is None:
+                process.terminate()
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    process.wait(DEADLINE_S)
+                process.kill()
+
+
+@contextlib.asynccontextmanager
+async def _parts(_: Home) -> AsyncGenerator[Parts]:
+    if pause_s := os.environ.get("FAKE_DAEMON_SLOW_START_S"):
+        await asyncio.sleep(float(pause_s))
+    log = FakeLog()
+    yield Parts(seats=FakeService(log), log=log)
+
+
+def _main() -> int:
+    from inspan.daemon.interrupts import Interrupts
+
+    interrupts = Interrupts()
+    interrupts.install()
+    from inspan.daemon.main import run
+
+    return run(interrupts, open_parts=_parts)
+
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+    raise SystemExit(_main())
