@@ -55,6 +55,8 @@ ERROR_CODES: dict[str, str] = {
     "no_turn": "No turn is running.",
     "posture_unsupported": "The harness cannot honour this posture in this mode.",
     "prompt_too_large": "The prompt does not fit into one frame.",
+    "position_ahead": "The position is ahead of the log: it belongs to another home.",
+    "body_too_large": "The body of the request is over the cap.",
     "resume_decision_needed": "The conversation cannot be resumed; the operator must decide.",
     # ManifestError
     "manifest_invalid": "A manifest has an unknown key, a wrong type or a bad value.",
@@ -72,6 +74,7 @@ ERROR_CODES: dict[str, str] = {
     # HarnessError
     "not_installed": "The harness's program was not found.",
     "probe_failed": "The harness's program did not answer its probe.",
+    "version_untested": "The program's version lies outside the range that was tried; an advisory, never a refusal.",
     "launch_failed": "The harness could not be started.",
     "harness_exited": "The harness's process has ended.",
     "protocol_version": "The harness speaks another version of its protocol.",
