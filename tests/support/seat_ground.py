@@ -16,9 +16,9 @@ import psutil
 
 from inspan.model.capability import Capabilities
 from inspan.model.errors import UsageError
-from inspan.model.manifest import Maintainer, Manifest, ModeManifest, Program, SessionIdentity
+from inspan.model.manifest import Maintainer, Manifest, ModeManifest, PostureRule, Program, SessionIdentity
 from inspan.model.plan import LaunchPlan, LaunchRequest, ProbeResult, TransportSettings
-from inspan.model.posture import Posture
+from inspan.model.posture import Approvals, Posture
 from inspan.model.turn import CallError
 from inspan.model.views import AddSeat, HarnessView, SeatView, SendPrompt
 from inspan.seats.core import Seats, open_seats
@@ -45,10 +45,20 @@ class ScriptedHarnesses:
             maintainer=Maintainer(name="tests"),
             program=Program(names=("python3",)),
             session=SessionIdentity(resume_type="made-up.session"),
-            modes={"acp": ModeManifest(transport="acp", capabilities=capabilities)},
+            modes={
+                "acp": ModeManifest(
+                    transport="acp",
+                    capabilities=capabilities,
+                    postures=(PostureRule(approvals=Approvals.ASK),),
+                )
+            },
             default_mode="acp",
             scripted=True,
         )
+
+    @property
+    def registry(self) -> ScriptedHarnesses:
+        return self
 
     def manifest(self, harness: str) -> Manifest:
         if harness != "made-up":
@@ -63,9 +73,6 @@ class ScriptedHarnesses:
 
     async def probe(self, harness: str) -> ProbeResult:
         return ProbeResult(harness=harness, installed="yes")
-
-    def check_posture(self, harness: str, mode: str, posture: Posture) -> None:
-        return None
 
     async def classify_error(self, harness: str, mode: str, error: CallError) -> CallError:
         return error

@@ -8,18 +8,13 @@ import hashlib
 import os
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import Protocol
 
-from inspan.model.capability import Capabilities
 from inspan.model.delivery import DeliveryState
 from inspan.model.errors import HostError, InspanError, UsageError
 from inspan.model.ids import DELIVERY_ID, check_seat_name, new_id
-from inspan.model.manifest import Manifest, ModeManifest
-from inspan.model.plan import LaunchPlan, LaunchRequest, ProbeResult, Problem
+from inspan.model.plan import ProbeResult
 from inspan.model.posture import Posture
-from inspan.model.session import Provenance
 from inspan.model.state import SeatState
 from inspan.model.turn import CallError
 from inspan.model.views import (
@@ -33,62 +28,22 @@ from inspan.model.views import (
     SendPrompt,
     TurnView,
 )
+from inspan.plugin.planning import find_posture
 from inspan.store import DeliveryRecord, Store
 
 from . import inputs
 from .actor import SeatActor
-from .decision import Context
+from .harnesses import Harnesses, HasLaunches, context_of, facts_of, find_mode, utc_now
 from .running import LaunchRunner
 from .service import SeatService
-from .view import HarnessFacts, explain_seat, held_hint, show_seat
+from .view import explain_seat, held_hint, show_seat
 
-__all__ = ["Harnesses", "HasLaunches", "Seats", "open_seats"]
+__all__ = ["Seats", "open_seats"]
 
 _TICK_S = 0.5
 """How often open permission requests are looked at for their time limit."""
 
 _STOP_WAIT_S = 60.0
-
-
-class Harnesses(Protocol):
-    """What seats need of the host."""
-
-    def manifest(self, harness: str) -> Manifest:
-        """The manifest of a harness that can be used. Raises `InspanError` with the reason otherwise."""
-        ...
-
-    def views(self) -> Sequence[HarnessView]:
-        """All harnesses."""
-        ...
-
-    def view(self, harness: str) -> HarnessView:
-        """One harness. Raises `unknown_harness`."""
-        ...
-
-    async def probe(self, harness: str) -> ProbeResult:
-        """Asks the installed program."""
-        ...
-
-    async def plan(self, request: LaunchRequest) -> LaunchPlan:
-        """How a launch is to be started."""
-        ...
-
-    def check_posture(self, harness: str, mode: str, posture: Posture) -> None:
-        """Raises `posture_unsupported`."""
-        ...
-
-    async def classify_error(self, harness: str, mode: str, error: CallError) -> CallError:
-        """A harness's error as its manifest reads it."""
-        ...
-
-
-class HasLaunches(Protocol):
-    """A home, as far as seats care."""
-
-    @property
-    def launches(self) -> Path:
-        """The folder that holds one folder a launch."""
-        ...
 
 
 class Seats(SeatService):
@@ -123,11 +78,10 @@ class Seats(SeatService):
     async def add_seat(self, request: AddSeat) -> SeatView:
         """See `SeatService`."""
         name = check_seat_name(request.name)
-        manifest = self._harnesses.manifest(request.harness)
+        manifest = self._harnesses.registry.manifest(request.harness)
         mode = request.mode or manifest.default_mode
-        _find_mode(manifest, mode)
         posture = request.posture or Posture()
-        self._harnesses.check_posture(manifest.id, mode, posture)
+        find_posture(find_mode(manifest, mode), posture)
         command = inputs.AddSeat(
             harness=manifest.id,
             mode=mode,
@@ -183,7 +137,7 @@ class Seats(SeatService):
         """See `SeatService`."""
         state = self._state(name)
         attached = self._actor(name).is_attached
-        return explain_seat(state, self._facts(state), _now(), attached=attached)
+        return explain_seat(state, facts_of(self._harnesses, state), utc_now(), attached=attached)
 
     # Deliveries and turns
 
@@ -301,7 +255,7 @@ class Seats(SeatService):
         """Settles permission requests whose time is over, for ever."""
         while True:
             await asyncio.sleep(_TICK_S)
-            now = _now()
+            now = utc_now()
             for actor in list(self._actors.values()):
                 waiting = () if actor.state is None else actor.state.permissions
                 if any(p.expires_at is not None and p.expires_at <= now for p in waiting):
@@ -325,7 +279,7 @@ class Seats(SeatService):
             name,
             state,
             store=self._store,
-            context=self._context,
+            context=lambda state: context_of(self._harnesses, state),
             classify=self._classify,
             spawn=self._spawn,
         )
@@ -352,41 +306,14 @@ class Seats(SeatService):
             )
         return record
 
-    def _mode(self, state: SeatState) -> tuple[Manifest, ModeManifest]:
-        manifest = self._harnesses.manifest(state.harness)
-        return manifest, _find_mode(manifest, state.mode)
-
-    def _context(self, state: SeatState | None) -> Context:
-        capabilities, resume_type, provenance = Capabilities(), "", Provenance.REPORTED
-        if state is not None:
-            with contextlib.suppress(InspanError):
-                manifest, mode = self._mode(state)
-                capabilities = mode.capabilities
-                resume_type, provenance = manifest.session.resume_type, manifest.session.id_source
-        return Context(
-            now=_now(),
-            new_id=new_id,
-            capabilities=capabilities,
-            resume_type=resume_type,
-            provenance=provenance,
-        )
-
     async def _classify(self, state: SeatState, error: CallError) -> CallError:
         try:
             return await self._harnesses.classify_error(state.harness, state.mode, error)
         except InspanError:
             return error
 
-    def _facts(self, state: SeatState) -> HarnessFacts:
-        try:
-            manifest, mode = self._mode(state)
-        except InspanError as error:
-            problem = Problem(code=error.code, message=error.message, hint=error.hint)
-            return HarnessFacts(name=state.harness, capabilities=Capabilities(), problem=problem)
-        return HarnessFacts(name=manifest.name, scripted=manifest.scripted, capabilities=mode.capabilities)
-
     def _show(self, state: SeatState) -> SeatView:
-        return show_seat(state, self._facts(state), _now())
+        return show_seat(state, facts_of(self._harnesses, state), utc_now())
 
     def _show_delivery(self, record: DeliveryRecord) -> DeliveryView:
         ahead = 0
@@ -448,17 +375,6 @@ def _is_stopped(state: SeatState | None) -> bool:
     return state is None or state.live_launch is None
 
 
-def _find_mode(manifest: Manifest, mode: str) -> ModeManifest:
-    found = manifest.modes.get(mode)
-    if found is None:
-        raise UsageError(
-            f"{manifest.name} has no mode {mode!r}.",
-            code="unknown_mode",
-            hint="It has: " + ", ".join(sorted(manifest.modes)) + ".",
-        )
-    return found
-
-
 def _check_workspace(given: str) -> str:
     path = Path(given)
     if not path.is_absolute():
@@ -498,7 +414,3 @@ def _unknown_seat(name: str) -> UsageError:
         hint="`inspan seat list` shows the seats.",
         detail={"seat": name},
     )
-
-
-def _now() -> datetime:
-    return datetime.now(UTC)

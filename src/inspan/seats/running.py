@@ -9,7 +9,6 @@ import os
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Protocol
 
 import msgspec
 
@@ -25,13 +24,14 @@ from inspan.holder import (
 )
 from inspan.model.errors import HarnessError, HolderError, InspanError, UsageError
 from inspan.model.ids import new_nonce
-from inspan.model.plan import LaunchPlan, LaunchRequest, TransportSettings
+from inspan.model.plan import LaunchPlan, LaunchRequest
 from inspan.model.state import LaunchState, SeatState
 from inspan.model.turn import CallError
 from inspan.store import LaunchCursor, OutboxRow, Store
 from inspan.transports import open_machine
 
 from .actor import SeatActor
+from .harnesses import Harnesses
 from .inputs import (
     HandshakeTimedOut,
     HolderLost,
@@ -42,9 +42,10 @@ from .inputs import (
     Resumed,
     WriteEnded,
 )
+from .launch_folder import LaunchFiles, harness_environment, read_files, write_files
 from .link import Link
 
-__all__ = ["LaunchFiles", "LaunchPlanner", "LaunchRunner", "harness_environment"]
+__all__ = ["LaunchRunner"]
 
 _STDERR_TAIL_BYTES = 4096
 _ACK_EVERY_BYTES = 256 * 1024
@@ -52,34 +53,7 @@ _CLAIM_WAIT_S = 20.0
 """How long a holder that claimed a launch may take to start it, seen from a daemon that came back."""
 _WRITE_AGAIN_S = 0.5
 _RECONNECT_S = (0.05, 0.2, 0.5, 1.0, 2.0)
-_HIDDEN = ("INSPAN_HOME", "INSPAN_SEAT", "INSPAN_LAUNCH", "INSPAN_TOKEN")
-"""Variables that are ours and mean nothing, or the wrong thing, to a harness."""
-
 _log = logging.getLogger("inspan.seats")
-
-
-class LaunchPlanner(Protocol):
-    """Who knows harnesses: the host."""
-
-    async def plan(self, request: LaunchRequest) -> LaunchPlan:
-        """How a launch is to be started. Raises `InspanError` where it cannot be."""
-        ...
-
-
-class LaunchFiles(msgspec.Struct, frozen=True, kw_only=True):
-    """What a daemon that comes back must know of a launch, kept in the launch's folder; no secrets.
-
-    Attributes:
-        transport: The transport.
-        settings: What it was told.
-        handshake_timeout_s: Seconds until an open session.
-        stop_grace_s: Seconds between the steps of a stop.
-    """
-
-    transport: str
-    settings: TransportSettings
-    handshake_timeout_s: float
-    stop_grace_s: float
 
 
 class LaunchRunner:
@@ -93,7 +67,7 @@ class LaunchRunner:
     """
 
     def __init__(
-        self, *, store: Store, planner: LaunchPlanner, launches: Path, environ: Mapping[str, str]
+        self, *, store: Store, planner: Harnesses, launches: Path, environ: Mapping[str, str]
     ) -> None:
         self._store = store
         self._planner = planner
@@ -128,7 +102,7 @@ class LaunchRunner:
         cursor = None if live is None else self._store.cursor(live.id)
         if live is None or cursor is None:
             return None
-        files = _read_files(Path(live.directory))
+        files = read_files(Path(live.directory))
         if files is None:
             return None
         return Link(cursor, open_machine(files.transport, files.settings, snapshot=cursor.snapshot))
@@ -153,7 +127,7 @@ class LaunchRunner:
                 handshake_timeout_s=plan.handshake_timeout_s,
                 stop_grace_s=plan.stop_grace_s,
             )
-            _write_files(folder, plan, files)
+            write_files(folder, plan, files)
             machine = open_machine(plan.transport, plan.settings)
             cursor = LaunchCursor(
                 launch=launch, seat=actor.name, offset=0, next_op=1, snapshot=machine.snapshot()
@@ -221,7 +195,7 @@ class LaunchRunner:
         """Attaches to a launch of a daemon that died."""
         folder = Path(live.directory)
         link = actor.link
-        files = None if link is None else _read_files(folder)
+        files = None if link is None else read_files(folder)
         if link is None or files is None:
             _log.warning("the folder of launch %s does not say how to follow it", live.id)
             await self._bury(actor, None, live.id, folder)
@@ -392,21 +366,6 @@ class LaunchRunner:
             )
 
 
-def harness_environment(
-    environ: Mapping[str, str], plan: LaunchPlan, given: Mapping[str, str]
-) -> dict[str, str]:
-    """The harness's complete environment: the daemon's, less what conflicts, with the plan's and the operator's."""
-
-    def is_stripped(name: str) -> bool:
-        return name in _HIDDEN or any(
-            name.startswith(pattern[:-1]) if pattern.endswith("*") else name == pattern
-            for pattern in plan.strip
-        )
-
-    kept = {name: value for name, value in environ.items() if not is_stripped(name)}
-    return {**kept, **plan.environment, **given}
-
-
 async def _acknowledge(connection: HolderConnection, offset: int) -> int:
     await connection.ack(offset)
     return offset
@@ -444,24 +403,3 @@ def _put_first(link: Link, row: OutboxRow) -> None:
         rest.append(link.writes.get_nowait())
     for one in rest:
         link.writes.put_nowait(one)
-
-
-def _write_files(folder: Path, plan: LaunchPlan, files: LaunchFiles) -> None:
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    for one in plan.files:
-        path = (folder / one.path).resolve()
-        if not path.is_relative_to(folder.resolve()):
-            raise UsageError(f"A plan wants to write {one.path}, outside its launch's folder.")
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        path.write_text(one.text)
-        path.chmod(0o600)
-    path = folder / "transport.json"
-    path.write_bytes(msgspec.json.encode(files))
-    path.chmod(0o600)
-
-
-def _read_files(folder: Path) -> LaunchFiles | None:
-    try:
-        return msgspec.json.decode((folder / "transport.json").read_bytes(), type=LaunchFiles)
-    except (OSError, msgspec.DecodeError):
-        return None
