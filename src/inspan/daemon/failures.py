@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from enum import Enum
 from typing import Any, cast
 
 from litestar import Request, Response
@@ -17,6 +18,9 @@ _LOG = logging.getLogger(__name__)
 
 BODY_CAP_BYTES = 64 * 1024 * 1024
 """The largest body that a request may have."""
+
+_SPELLINGS = {"all_": "all", "last_event_id": "Last-Event-ID"}
+"""Parameters whose name on the wire is not the handler's."""
 
 _CODES = {
     "invalid_argument": 400,
@@ -97,12 +101,15 @@ def _invalid(error: HTTPException) -> InspanError:
 
 def _fault(item: object) -> tuple[str, str, str]:
     fault = cast("dict[str, Any]", item) if isinstance(item, dict) else {}
-    key, source = str(fault.get("key", "")), str(fault.get("source", "request"))
+    key, source = str(fault.get("key", "")), fault.get("source", "request")
+    place = str(source.value if isinstance(source, Enum) else source)
     message = str(fault.get("message", "cannot be read"))
-    if source == "body" and key == "data":
+    if place != "body":
+        return _SPELLINGS.get(key, key), message, place
+    if key == "data":
         # The whole body: `data` is only the name of our handlers' parameter.
-        return "$", "it is missing" if message == "'data'" else message, source
-    return f"$.{key}" if source == "body" else key, message, source
+        return "$", "it is missing" if message == "'data'" else message, place
+    return f"$.{key}", message, place
 
 
 def _route_of(request: Request[Any, Any, Any]) -> str:

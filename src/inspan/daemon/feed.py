@@ -17,6 +17,7 @@ import msgspec
 
 from inspan.model.events import Envelope
 
+from .beside import running_beside
 from .event_log import EventLog
 from .redaction import without_secrets
 
@@ -221,8 +222,7 @@ def encode_frame(envelope: Envelope, encoder: msgspec.json.Encoder) -> bytes:
 async def open_feed(log: EventLog, limits: FeedLimits | None = None) -> AsyncGenerator[Feed]:
     """A feed of `log` that tends its clients inside the block."""
     feed = Feed(log, limits or FeedLimits())
-    async with asyncio.TaskGroup() as tasks:
-        tending = tasks.create_task(feed.tend(), name="feed")
+    async with running_beside(feed.tend(), name="the feed"):
         unsubscribe = log.subscribe(feed.publish)
         feed.last_position = log.last_position()
         try:
@@ -230,4 +230,3 @@ async def open_feed(log: EventLog, limits: FeedLimits | None = None) -> AsyncGen
         finally:
             unsubscribe()
             feed.close()
-            tending.cancel()

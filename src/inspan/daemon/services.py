@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 import msgspec
-from litestar.di import Provide
-from litestar.params import Dependency, Parameter
+from litestar.di import NamedDependency, Provide
+from litestar.params import PathParameter, QueryParameter, SkipValidation
 
 from inspan.home import Home
 from inspan.seats.service import SeatService
@@ -58,15 +58,15 @@ class Services(msgspec.Struct, frozen=True, kw_only=True):
 NO_SERVICES = {"seats": _given(None), "services": _given(None)}
 """Dependencies of routes that are only looked at."""
 
-Seats = Annotated[SeatService, Dependency(skip_validation=True)]
+Seats = NamedDependency[SkipValidation[SeatService]]
 """A handler's parameter `seats`."""
 
-With = Annotated[Services, Dependency(skip_validation=True)]
+With = NamedDependency[SkipValidation[Services]]
 """A handler's parameter `services`."""
 
-SeatName = Annotated[str, Parameter(description="The seat's name.")]
-HarnessId = Annotated[str, Parameter(description="The harness's id.")]
-DeliveryId = Annotated[str, Parameter(description="The delivery's id.")]
-TurnId = Annotated[str, Parameter(description="The turn's id.")]
-RequestId = Annotated[str, Parameter(description="The permission request's id.")]
-Limit = Annotated[int, Parameter(ge=1, le=1000, description="At most this many, the newest ones.")]
+SeatName = Annotated[str, PathParameter(description="The seat's name.")]
+HarnessId = Annotated[str, PathParameter(description="The harness's id.")]
+DeliveryId = Annotated[str, PathParameter(description="The delivery's id.")]
+TurnId = Annotated[str, PathParameter(description="The turn's id.")]
+RequestId = Annotated[str, PathParameter(description="The permission request's id.")]
+Limit = Annotated[int, QueryParameter(ge=1, le=1000, description="At most this many, the newest ones.")]

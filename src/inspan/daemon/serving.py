@@ -10,6 +10,7 @@ from collections.abc import AsyncGenerator, Generator
 import uvicorn
 from litestar.types import ASGIApp
 
+from .beside import running_beside
 from .connection import Connection
 
 __all__ = ["open_server"]
@@ -30,6 +31,16 @@ class _Server(uvicorn.Server):
     def capture_signals(self) -> Generator[None]:
         """Leaves the signals to the process that we run in."""
         yield
+
+    async def until_ready(self, serving: asyncio.Task[None]) -> None:
+        """Returns once connections are taken; raises what `serving` raised if it never came to that."""
+        ready = asyncio.create_task(self.is_ready.wait())
+        try:
+            await asyncio.wait((ready, serving), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            ready.cancel()
+        if serving.done():
+            serving.result()
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets=sockets)
@@ -61,12 +72,11 @@ async def open_server(app: ASGIApp, sockets: list[socket.socket]) -> AsyncGenera
         timeout_graceful_shutdown=_GOODBYE_S,
     )
     server = _Server(config)
-    async with asyncio.TaskGroup() as tasks:
-        serving = tasks.create_task(server.serve(sockets), name="http")
+    async with running_beside(server.serve(sockets), name="the HTTP server") as serving:
+        await server.until_ready(serving)
         try:
-            await server.is_ready.wait()
             yield
         finally:
             server.stop_wanted.set()
             # A cancelled block still says goodbye to its clients.
-            await asyncio.shield(serving)
+            await asyncio.wait((serving,))

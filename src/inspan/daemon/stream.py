@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import logging
 import time
@@ -13,6 +12,7 @@ from litestar.types import HTTPScope, Receive, Scope, Send
 
 from inspan.model.errors import InspanError, error_to_wire
 
+from .beside import running_beside
 from .connection import transport_of
 from .feed import Feed, Watcher
 
@@ -110,12 +110,8 @@ async def _noticing_the_end(watcher: Watcher, receive: Receive) -> AsyncGenerato
         watcher.is_gone = True
         watcher.wake.set()
 
-    async with asyncio.TaskGroup() as tasks:
-        listening = tasks.create_task(listen())
-        try:
-            yield
-        finally:
-            listening.cancel()
+    async with running_beside(listen(), name="an event stream"):
+        yield
 
 
 def _place(position: int) -> bytes:

@@ -8,6 +8,7 @@ import time
 
 import msgspec
 from litestar import get, post
+from litestar.params import JSONBody
 
 import inspan
 from inspan.daemon.services import Services, With
@@ -65,7 +66,7 @@ async def get_status(services: With) -> DaemonStatus:
 @post(
     "/v1/daemon/stop", operation_id="stop_daemon", tags=["daemon"], summary="Stop the daemon", status_code=202
 )
-async def stop_daemon(services: With, data: StopDaemon | None = None) -> Stopping:
+async def stop_daemon(services: With, data: JSONBody[StopDaemon | None] = None) -> Stopping:
     """Stops the daemon, cleanly. Harnesses run on unless `harnesses` asks for their end too."""
     stopped: tuple[str, ...] = ()
     if data is not None and data.harnesses:

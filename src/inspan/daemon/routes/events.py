@@ -6,7 +6,7 @@ from typing import Annotated
 
 from litestar import get
 from litestar.openapi.datastructures import ResponseSpec
-from litestar.params import Parameter
+from litestar.params import HeaderParameter, QueryParameter
 from litestar.types import ASGIApp
 
 from inspan.daemon.redaction import without_secrets
@@ -21,12 +21,14 @@ __all__ = ["EVENT_ROUTES"]
 @get("/v1/events", operation_id="list_events", tags=["events"], summary="List events")
 async def list_events(
     services: With,
-    after: Annotated[int, Parameter(ge=0, description="Begin behind this position.")] = 0,
-    seat: Annotated[str | None, Parameter(description="Only events of this seat.")] = None,
+    after: Annotated[int, QueryParameter(ge=0, description="Begin behind this position.")] = 0,
+    seat: Annotated[str | None, QueryParameter(description="Only events of this seat.")] = None,
     types: Annotated[
-        str | None, Parameter(description="Only events of these types, with commas between them.")
+        str | None, QueryParameter(description="Only events of these types, with commas between them.")
     ] = None,
-    limit: Annotated[int, Parameter(ge=1, le=1000, description="At most this many, the oldest ones.")] = 1000,
+    limit: Annotated[
+        int, QueryParameter(ge=1, le=1000, description="At most this many, the oldest ones.")
+    ] = 1000,
 ) -> list[Envelope]:
     """Events in the order of the log."""
     _check_place(services, after)
@@ -47,15 +49,15 @@ async def list_events(
 )
 async def stream_events(
     services: With,
-    seat: Annotated[str | None, Parameter(description="Only events of this seat.")] = None,
+    seat: Annotated[str | None, QueryParameter(description="Only events of this seat.")] = None,
     after: Annotated[
         int | None,
-        Parameter(ge=0, description="Begin behind this position; without it, behind the newest event."),
+        QueryParameter(ge=0, description="Begin behind this position; without it, behind the newest event."),
     ] = None,
     last_event_id: Annotated[
         int | None,
-        Parameter(
-            header="Last-Event-ID", ge=0, description="Where the client was; it prevails over `after`."
+        HeaderParameter(
+            name="Last-Event-ID", ge=0, description="Where the client was; it prevails over `after`."
         ),
     ] = None,
 ) -> ASGIApp:

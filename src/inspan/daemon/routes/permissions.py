@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Annotated
 
 from litestar import get, post
-from litestar.params import Parameter
+from litestar.params import JSONBody, QueryParameter
 
 from inspan.daemon.services import RequestId, Seats
 from inspan.model.views import AnswerPermission, PermissionView
@@ -22,8 +22,8 @@ __all__ = ["PERMISSION_ROUTES"]
 )
 async def list_permissions(
     seats: Seats,
-    seat: Annotated[str | None, Parameter(description="Only those of this seat.")] = None,
-    all_: Annotated[bool, Parameter(query="all", description="The closed ones too.")] = False,  # noqa: FBT002
+    seat: Annotated[str | None, QueryParameter(description="Only those of this seat.")] = None,
+    all_: Annotated[bool, QueryParameter(name="all", description="The closed ones too.")] = False,  # noqa: FBT002
 ) -> Sequence[PermissionView]:
     """The open permission requests, or all, in the order in which they were opened."""
     return await seats.list_permissions(seat=seat, include_closed=all_)
@@ -47,7 +47,9 @@ async def get_permission(seats: Seats, request_id: RequestId) -> PermissionView:
     summary="Answer a permission request",
     status_code=200,
 )
-async def answer_permission(seats: Seats, request_id: RequestId, data: AnswerPermission) -> PermissionView:
+async def answer_permission(
+    seats: Seats, request_id: RequestId, data: JSONBody[AnswerPermission]
+) -> PermissionView:
     """Answers an open request, once. A second answer, the same one included, is refused."""
     return await seats.answer_permission(request_id, data)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from litestar import delete, get, post
+from litestar.params import JSONBody
 
 from inspan.daemon.services import DeliveryId, Limit, SeatName, Seats, TurnId
 from inspan.model.views import DeliveryView, SeatView, SendPrompt, TurnView
@@ -19,7 +20,7 @@ __all__ = ["PROMPT_ROUTES"]
     summary="Send a prompt",
     status_code=202,
 )
-async def send_prompt(seats: Seats, name: SeatName, data: SendPrompt) -> DeliveryView:
+async def send_prompt(seats: Seats, name: SeatName, data: JSONBody[SendPrompt]) -> DeliveryView:
     """Accepts a prompt into the seat's queue, durably, once per id; the same id again reads the outcome back."""
     return await seats.send_prompt(name, data)
 

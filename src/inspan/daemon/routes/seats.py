@@ -7,7 +7,7 @@ from typing import Annotated
 
 import msgspec
 from litestar import delete, get, post
-from litestar.params import Parameter
+from litestar.params import JSONBody, QueryParameter
 
 from inspan.daemon.services import SeatName, Seats
 from inspan.model.views import AddSeat, ExplainView, SeatView
@@ -32,7 +32,7 @@ async def list_seats(seats: Seats) -> Sequence[SeatView]:
 
 
 @post("/v1/seats", operation_id="add_seat", tags=["seats"], summary="Add a seat", status_code=201)
-async def add_seat(seats: Seats, data: AddSeat) -> SeatView:
+async def add_seat(seats: Seats, data: JSONBody[AddSeat]) -> SeatView:
     """Makes a seat. Nothing is started yet."""
     return await seats.add_seat(data)
 
@@ -53,7 +53,7 @@ async def get_seat(seats: Seats, name: SeatName) -> SeatView:
 async def remove_seat(
     seats: Seats,
     name: SeatName,
-    stop: Annotated[bool, Parameter(description="Stop its harness first, where one runs.")] = False,  # noqa: FBT002
+    stop: Annotated[bool, QueryParameter(description="Stop its harness first, where one runs.")] = False,  # noqa: FBT002
 ) -> SeatView:
     """Removes a seat; its history stays in the log."""
     return await seats.remove_seat(name, stop=stop)
@@ -66,7 +66,7 @@ async def remove_seat(
     summary="Start a seat",
     status_code=202,
 )
-async def start_seat(seats: Seats, name: SeatName, data: StartSeat | None = None) -> SeatView:
+async def start_seat(seats: Seats, name: SeatName, data: JSONBody[StartSeat | None] = None) -> SeatView:
     """Starts the seat's harness. Answers once the launch is decided on, not once it is ready."""
     return await seats.start_seat(name, fresh=data is not None and data.fresh)
 
