@@ -23,13 +23,17 @@ class _Source(Protocol):
 
 
 class Chunks:
-    """An async iterator of (offset, bytes) for one reader."""
+    """An async iterator of (offset, bytes) for one reader.
+
+    Attributes:
+        waiting: What has come and was not taken yet.
+    """
 
     def __init__(self, source: _Source, from_offset: int, window_bytes: int) -> None:
         self._source = source
         self._window_bytes = window_bytes
         self._granted = from_offset + window_bytes
-        self._waiting: deque[tuple[int, bytes]] = deque()
+        self.waiting: deque[tuple[int, bytes]] = deque()
         self._wake = asyncio.Event()
         self._is_finished = False
 
@@ -37,14 +41,14 @@ class Chunks:
         return self
 
     async def __anext__(self) -> tuple[int, bytes]:
-        while not self._waiting:
+        while not self.waiting:
             if self._is_finished:
                 if self._source.exit is None:
                     raise self._source.lost()
                 raise StopAsyncIteration
             self._wake.clear()
             await self._wake.wait()
-        offset, data = self._waiting.popleft()
+        offset, data = self.waiting.popleft()
         consumed = offset + len(data)
         # Half a window at a time: neither a message for each piece nor a reader that runs dry.
         if self._granted - consumed <= self._window_bytes // 2:
@@ -54,7 +58,7 @@ class Chunks:
 
     def put(self, offset: int, data: bytes) -> None:
         """Take a piece."""
-        self._waiting.append((offset, data))
+        self.waiting.append((offset, data))
         self._wake.set()
 
     def finish(self) -> None:

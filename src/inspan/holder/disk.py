@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 import msgspec
 
 from .process import ProcessIdentity, liveness
-from .program.folder import claim_launch, read_record
+from .program.folder import claim_launch, read_record, redact_launch
 from .program.journal import segment_starts
 from .program.operations import Operations
 from .wire import HarnessExit, HolderIdentity, JournalBounds, holder_error
@@ -104,9 +105,12 @@ class LaunchDisk(msgspec.Struct, frozen=True):
         after it was abandoned is safe and True.
         """
         try:
-            return claim_launch(str(self.directory), "abandoned") or self.claim() == "abandoned"
+            is_abandoned = claim_launch(str(self.directory), "abandoned") or self.claim() == "abandoned"
         except OSError as error:
             raise self._unreadable("claim", error) from None
+        if is_abandoned:
+            redact_launch(str(self.directory))
+        return is_abandoned
 
     def failure(self) -> StartFailure | None:
         """Why the harness was not started, if a holder could still say so."""
@@ -178,7 +182,7 @@ class LaunchDisk(msgspec.Struct, frozen=True):
     def _pieces(self, offset: int) -> Iterator[tuple[int, bytes]]:
         try:
             starts = segment_starts(str(self._journal)) if self._journal.exists() else []
-            for start, following in zip(starts, [*starts[1:], None], strict=True):
+            for start, following in zip_longest(starts, starts[1:]):
                 if following is not None and following <= offset:
                     continue
                 with self._segment(start).open("rb") as file:
@@ -203,4 +207,6 @@ class LaunchDisk(msgspec.Struct, frozen=True):
 
     def _unreadable(self, name: str, error: Exception) -> Exception:
         cause = os.strerror(error.errno or 0) if isinstance(error, OSError) else "its content is not valid"
-        return holder_error("holder_failed", "launch_unreadable", f"{self.directory / name}: {cause}")
+        return holder_error(
+            "holder_failed", "launch_unreadable", f"cannot read {self.directory / name}: {cause}"
+        )

@@ -65,8 +65,9 @@ async def start_holder(spec: HolderSpec, *, timeout_s: float = START_TIMEOUT_S) 
     """Start a holder and its harness; both outlive this process.
 
     A launch is started at most once: calling again with the same folder raises. When this returns, the
-    harness's program has been executed. When it raises or is cancelled, nothing of it goes on running,
-    and its folder is left for reading.
+    harness's program has been executed. When it raises, nothing of it runs; after `holder_timeout` and
+    after a cancellation, what may have been started by then has been told to stop. The folder is left for
+    reading.
 
     Args:
         spec: What to start.
@@ -136,7 +137,7 @@ def _prepare(spec: HolderSpec) -> int:
             write_file(str(spec.directory / "launch.json"), json.dumps(value).encode())
         return os.open(spec.directory / "holder.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     except OSError as error:
-        text = f"{spec.directory}: {os.strerror(error.errno or 0)}"
+        text = f"cannot write {spec.directory}: {os.strerror(error.errno or 0)}"
         raise holder_error("holder_failed", "launch_unwritable", text, launch=spec.launch) from None
 
 

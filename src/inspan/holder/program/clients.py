@@ -149,10 +149,11 @@ class Clients:
         """Drop who said nothing in time, and who was turned away and has read why."""
         for client in list(self.all):
             is_late = client.deadline is not None and client.deadline <= now
+            if is_late and not client.is_closing:
+                self._turn_away(client, service, "hello_timeout", "no hello came in time")
+                is_late = False
             if client.is_closing and (is_late or not client.out):
                 self.drop(client, service)
-            elif is_late:
-                self._turn_away(client, service, "hello_timeout", "no hello came in time")
 
     def _receive_message(self, client: Client, body: bytes, service: Service) -> None:
         try:

@@ -113,7 +113,8 @@ class Ending:
         is_drained = is_drained or (ended_s >= DRAIN_S and not self._output.stalled)
         if not self._is_swept and (self._is_asked or is_drained):
             self._sweep(now_s)
-        gives_up = self.is_leaving and ended_s >= GIVE_UP_S
+        # Without its folder nobody will ever read what this launch still has to say.
+        gives_up = ended_s >= GIVE_UP_S and (self.is_leaving or not os.path.isdir(self._directory))
         if self._is_swept and ((is_drained and not self._output.journal.pending) or gives_up):
             self.exit["end"] = self._output.journal.end
             self._save()

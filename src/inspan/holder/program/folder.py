@@ -70,7 +70,9 @@ def claim_launch(directory: str, content: str) -> bool:
 def redact_launch(directory: str) -> None:
     """Take the secrets out of `launch.json`; without room for a clean copy, remove it."""
     try:
-        value = read_record(directory, "launch.json") or {}
+        value = read_record(directory, "launch.json")
+        if value is None:
+            return
         write_record(directory, "launch.json", {k: v for k, v in value.items() if k not in ("env", "nonce")})
     except (OSError, ValueError):
         with contextlib.suppress(OSError):

@@ -82,7 +82,7 @@ class Holder:
         """What an owner is told in `welcome` and on `status`."""
         record = self._input.operations
         is_begun = record.state == "begun"
-        harness, journal = self._harness, self._journal
+        harness = self._harness
         return {
             "protocol": PROTOCOL,
             "holder_version": VERSION,
@@ -98,7 +98,7 @@ class Holder:
             "op_in_progress": record.op if is_begun else None,
             "accepted_op": self._input.accepted_op,
             "stdin_open": self._input.handle >= 0 and not self._input.is_ending,
-            "journal": {"first": journal.first, "end": journal.end, "acknowledged": journal.acknowledged},
+            "journal": self._bounds(),
             "stalled": self._output.stalled or None,
             "reading": self._output.may_read(),
             "stderr_bytes": self._errors.total_bytes,
@@ -200,7 +200,7 @@ class Holder:
 
     def _attach(self, client: Client, request: dict[str, Any]) -> dict[str, Any]:
         offset = integer(request, "from", 0)
-        bounds = {"first": self._journal.first, "end": self._journal.end}
+        bounds = self._bounds()
         if offset < self._journal.first:
             raise Refusal("offset_gone", f"bytes below {self._journal.first} were acknowledged", **bounds)
         if offset > self._journal.end:
@@ -210,6 +210,10 @@ class Holder:
         client.cursor = offset
         client.was_told_exit = False
         return bounds
+
+    def _bounds(self) -> dict[str, int]:
+        journal = self._journal
+        return {"first": journal.first, "end": journal.end, "acknowledged": journal.acknowledged}
 
     def _signal(self, request: dict[str, Any]) -> dict[str, Any]:
         number = integer(request, "sig", 1)

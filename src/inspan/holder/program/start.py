@@ -75,9 +75,11 @@ def main(arguments: list[str]) -> int:
     directory = os.path.abspath(arguments[0])
     if os.fork():  # the holder is nobody's child, so nobody has to collect it
         os._exit(0)
+    umask = os.umask(0o077)
     try:
-        holder = _start(directory, umask=os.umask(0o077))
+        holder = _start(directory, umask=umask, wakeup=_catch_signals())
     except StartError as error:
+        redact_launch(directory)
         _say(f"error {error.code} {error.message}")
         return 1
     _say("ready")
@@ -86,7 +88,7 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
-def _start(directory: str, *, umask: int) -> Holder:
+def _start(directory: str, *, umask: int, wakeup: int) -> Holder:
     config = _load(directory)
     length = len(os.fsencode(config.socket))
     if length > SOCKET_PATH_LIMIT:
@@ -109,7 +111,7 @@ def _start(directory: str, *, umask: int) -> Holder:
     listener: socket.socket | None = None
     try:
         listener = _listen(config.socket)
-        return _start_harness(directory, config, log, listener, umask, identity)
+        return _start_harness(directory, config, log, listener, wakeup, umask, identity)
     except (StartError, OSError) as error:
         failure = (
             error if isinstance(error, StartError) else StartError("start_failed", _reason(directory, error))
@@ -125,9 +127,14 @@ def _start(directory: str, *, umask: int) -> Holder:
 
 
 def _start_harness(
-    directory: str, config: Config, log: Log, listener: socket.socket, umask: int, identity: dict[str, Any]
+    directory: str,
+    config: Config,
+    log: Log,
+    listener: socket.socket,
+    wakeup: int,
+    umask: int,
+    identity: dict[str, Any],
 ) -> Holder:
-    wakeup = _catch_signals()
     env = {**config.env, ENV_LAUNCH: config.launch}
     harness = fork_harness(config.argv, env, config.cwd, umask)
     try:
@@ -159,8 +166,13 @@ def _let_go(harness: Harness, config: Config) -> None:
     failure = harness.release()
     if failure is not None:
         stage, number = failure
-        code, what = ("cwd_missing", config.cwd) if stage == "cwd" else ("exec_failed", config.argv[0])
-        raise StartError(code, f"{what}: {os.strerror(number)}")
+        if stage == "cwd":
+            raise StartError(
+                "cwd_missing", f"the folder {config.cwd} cannot be entered: {os.strerror(number)}"
+            )
+        raise StartError(
+            "exec_failed", f"the program {config.argv[0]} cannot be executed: {os.strerror(number)}"
+        )
 
 
 def _load(directory: str) -> Config:
@@ -258,4 +270,4 @@ def _say(line: str) -> None:
 
 
 def _reason(what: str, error: OSError) -> str:
-    return f"{what}: {os.strerror(error.errno or errno.EIO)}"
+    return f"cannot use {what}: {os.strerror(error.errno or errno.EIO)}"
