@@ -25,6 +25,7 @@ from inspan.model.events import (
     DeliveryUnknown,
     EventDraft,
     LaunchEnded,
+    LaunchRequested,
     PermissionAnswered,
     PermissionOpened,
     SeatAdded,
@@ -90,6 +91,8 @@ def fold_records(tables: Projector, change: Change) -> None:
             _open_permission(tables, change, event)
         case PermissionAnswered():
             _close_permission(tables, change, event)
+        case LaunchRequested():
+            _release_held(tables, change)
         case LaunchEnded() | SeatAdded():
             _close_lost_permissions(tables, change)
         case _:
@@ -121,6 +124,20 @@ def _hold(tables: Projector, change: Change, event: DeliveryHeld) -> None:
             tables.turns.remove(record.turn)  # nothing was sent, so no turn was begun
     held = _set(record, state=DeliveryState.HELD, held=event.why, error=event.error, turn=None, launch=None)
     tables.deliveries.change(event.delivery, held, is_open=True)
+
+
+def _release_held(tables: Projector, change: Change) -> None:
+    """A new launch is a new chance for what waited."""
+    if change.before is None:
+        return
+    was_held = {prompt.delivery for prompt in change.before.queue if prompt.held}
+    for prompt in change.after.queue:
+        if prompt.held or prompt.delivery not in was_held:
+            continue
+        record = tables.deliveries.get(prompt.delivery, change.draft.seat)
+        if record is not None and record.state is DeliveryState.HELD:
+            queued = _set(record, state=DeliveryState.QUEUED, held=None, error=None)
+            tables.deliveries.change(prompt.delivery, queued, is_open=True)
 
 
 def _begin_turn(tables: Projector, change: Change, event: DeliverySending) -> None:

@@ -1,0 +1,229 @@
+"""One value of every event shape, every field set, and the golden records that are kept of them.
+
+`python -m support.store.golden` (with `tests` on the path) adds the records that are missing. It never changes
+one: a shape that changed gets a new version and an upcaster first, and then a further record.
+"""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from inspan.model.content import (
+    CommandsUpdated,
+    ConfigUpdated,
+    MessageChunk,
+    ModeUpdated,
+    Noise,
+    PlanUpdated,
+    ProtocolFault,
+    SessionInfoUpdated,
+    ToolCallUpdated,
+    UnknownMessage,
+    UnknownUpdate,
+    UsageUpdated,
+)
+from inspan.model.delivery import HeldReason
+from inspan.model.events import (
+    EVENT_VERSIONS,
+    CancelRequested,
+    DeliveryFailed,
+    DeliveryHeld,
+    DeliveryQueued,
+    DeliveryRefused,
+    DeliverySending,
+    DeliverySent,
+    DeliveryStarted,
+    DeliveryUnknown,
+    Event,
+    LaunchConnected,
+    LaunchEnded,
+    LaunchRequested,
+    LaunchStarted,
+    LaunchStarting,
+    PermissionAnswered,
+    PermissionOpened,
+    SeatAdded,
+    SeatRemoved,
+    SessionOpened,
+    SessionOpenFailed,
+    StopRequested,
+    TurnEnded,
+    event_type,
+)
+from inspan.model.permission import AnsweredBy, Decision, OptionKind, PermissionOption, ToolCall
+from inspan.model.posture import Approvals, Posture, PostureSource, Sandbox, Unattended
+from inspan.model.reports import AuthMethod
+from inspan.model.session import OpenedHow, Provenance, ResumeOutcome, SessionReference
+from inspan.model.turn import CallError, TurnOutcome, Usage, UsageKind
+
+__all__ = ["GOLDEN_FILE", "GOLDEN_VALUES", "GoldenRecord", "read_records"]
+
+GOLDEN_FILE = Path(__file__).parents[2] / "store" / "golden" / "events.jsonl"
+
+
+class GoldenRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """A record as it lies in a log: its type, the version of its shape, its JSON object."""
+
+    type: str
+    version: int
+    body: dict[str, Any]
+
+
+_POSTURE = Posture(
+    approvals=Approvals.EDITS,
+    sandbox=Sandbox.WORKSPACE,
+    source=PostureSource.OPERATOR,
+    unattended=Unattended.REJECT,
+    permission_timeout_s=90.5,
+)
+_REFERENCE = SessionReference(
+    harness="some-harness",
+    resume_type="some-session",
+    id="agent/conversation 1",
+    workspace="/srv/project",
+    posture=_POSTURE,
+    provenance=Provenance.REPORTED,
+)
+_ERROR = CallError(
+    code="call_failed",
+    message="The harness answered with an error: ünïcode.",
+    hint="Try again.",
+    raw_code=-32000,
+    raw={"reason": ["a", 1, None]},
+)
+_USAGE = Usage(
+    kind=UsageKind.TURN,
+    input_tokens=1,
+    output_tokens=2,
+    total_tokens=3,
+    cached_read_tokens=4,
+    cached_write_tokens=5,
+    thought_tokens=6,
+)
+_TOOL_CALL = ToolCall(
+    id="call-1",
+    title="Run the tests",
+    kind="execute",
+    raw_input={"command": ["make", "test"]},
+    content=[{"type": "text"}],
+    locations=[{"path": "/srv/project/a"}],
+)
+_OPTION = PermissionOption(id="yes", name="Yes", kind=OptionKind.ALLOW_ONCE, raw_kind="allow_once")
+
+_VALUES: tuple[Event, ...] = (
+    SeatAdded(
+        harness="some-harness",
+        mode="acp",
+        workspace="/srv/project",
+        posture=_POSTURE,
+        environment={"NAME": "value"},
+        model="some-model",
+    ),
+    SeatRemoved(),
+    LaunchRequested(launch="l_1", attempt="resume", reference=_REFERENCE, by="prompt"),
+    LaunchStarting(
+        launch="l_1",
+        nonce="0a1b",
+        directory="/srv/launches/l_1",
+        program="/usr/bin/program",
+        arguments=("--flag", "value"),
+        transport="stream",
+    ),
+    LaunchStarted(launch="l_1", pid=4711, holder_pid=4710),
+    LaunchConnected(
+        launch="l_1",
+        protocol_version=1,
+        harness_name="Some Harness",
+        harness_version="1.2.3",
+        offers=("load", "resume"),
+        auth_methods=(AuthMethod(id="key", name="A key", description="From the vendor"),),
+    ),
+    SessionOpened(launch="l_1", reference=_REFERENCE, how=OpenedHow.RESUMED),
+    SessionOpenFailed(launch="l_1", outcome=ResumeOutcome.MISSING, error=_ERROR),
+    StopRequested(launch="l_1", by="core", error=_ERROR),
+    LaunchEnded(launch="l_1", reason="exit", exit_code=1, signal=15, error=_ERROR, stderr_tail="last words"),
+    DeliveryQueued(delivery="d_1", text="Mend the tests\n\U0001f6e0"),
+    DeliveryHeld(delivery="d_1", why=HeldReason.HARNESS_EXITED, error=_ERROR),
+    DeliverySending(delivery="d_1", turn="t_1"),
+    DeliverySent(delivery="d_1"),
+    DeliveryStarted(delivery="d_1"),
+    DeliveryRefused(delivery="d_1", error=_ERROR),
+    DeliveryFailed(delivery="d_1", error=_ERROR),
+    DeliveryUnknown(delivery="d_1", error=_ERROR),
+    TurnEnded(
+        turn="t_1",
+        delivery="d_1",
+        outcome=TurnOutcome.LIMITED,
+        raw_reason="max_tokens",
+        error=_ERROR,
+        usage=_USAGE,
+    ),
+    CancelRequested(turn="t_1"),
+    PermissionOpened(
+        request="p_1",
+        wire_id="7",
+        tool_call=_TOOL_CALL,
+        options=(_OPTION,),
+        expires_at=datetime(2026, 11, 30, 12, 30, 15, 250_001, tzinfo=UTC),
+    ),
+    PermissionAnswered(
+        request="p_1",
+        wire_id="7",
+        decision=Decision.ALLOW,
+        by=AnsweredBy.OPERATOR,
+        option="yes",
+        option_name="Yes",
+        reason="It is safe.",
+    ),
+    MessageChunk(role="agent", text="Done.", message_id="m_1", raw={"type": "image"}, replay=True),
+    ToolCallUpdated(
+        id="call-1",
+        title="Run the tests",
+        kind="execute",
+        status="completed",
+        content=[{"type": "text"}],
+        locations=[{"path": "/srv/project/a"}],
+        raw_input={"command": "make"},
+        raw_output={"code": 0},
+        replay=True,
+    ),
+    PlanUpdated(entries=({"content": "Look", "priority": "high", "status": "pending"},), replay=True),
+    CommandsUpdated(names=("review", "test"), replay=True),
+    ModeUpdated(current="plan", available=("plan", "code"), replay=True),
+    ConfigUpdated(values={"model": "some-model", "depth": 3}, replay=True),
+    UsageUpdated(used=100, size=2000, cost={"amount": 0.5, "currency": "EUR"}, replay=True),
+    SessionInfoUpdated(title="Mending tests", raw={"title": "Mending tests"}, replay=True),
+    UnknownUpdate(kind="brand_new", raw={"field": [1, 2]}, replay=True),
+    UnknownMessage(method="vendor/new", answered=True, raw={"field": True}),
+    Noise(lines=3, sample="Welcome"),
+    ProtocolFault(code="bad_message", message="A line is no JSON.", fatal=True),
+)
+
+GOLDEN_VALUES: dict[str, Event] = {event_type(value): value for value in _VALUES}
+"""Type to the value that every golden record of that type means, whatever its version."""
+
+
+def read_records() -> list[GoldenRecord]:
+    """All golden records."""
+    lines = GOLDEN_FILE.read_bytes().splitlines()
+    return [msgspec.json.decode(line, type=GoldenRecord) for line in lines]
+
+
+def _add_missing() -> None:
+    GOLDEN_FILE.touch()
+    there = {(record.type, record.version) for record in read_records()}
+    with GOLDEN_FILE.open("a", encoding="utf-8") as file:
+        for name, value in GOLDEN_VALUES.items():
+            if (name, EVENT_VERSIONS[name]) not in there:
+                body = json.loads(msgspec.json.encode(value))
+                record = {"type": name, "version": EVENT_VERSIONS[name], "body": body}
+                file.write(json.dumps(record, ensure_ascii=False) + "\n")
+
+
+if __name__ == "__main__":
+    _add_missing()
