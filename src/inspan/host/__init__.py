@@ -1,3 +1,6 @@
 """Finds, checks, loads and supervises harness plugins."""
 
-__all__: list[str] = []
+from .host import HarnessHost, Placement
+from .registry import HarnessRegistry, RegisteredHarness
+
+__all__ = ["HarnessHost", "HarnessRegistry", "Placement", "RegisteredHarness"]

@@ -159,6 +159,8 @@ class AcpSettings(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True,
         resume_methods: In order of preference; the first that the running harness offers is used.
         replay_after_answer: The harness answers a load first and replays the conversation afterwards.
         usage_kind: What the usage in a prompt's result counts.
+        model_option: The session option by which a model is chosen, set by a protocol call before any prompt;
+            empty where there is none.
         client_fs: Offer `fs/*` to the harness. Not served yet, so only `false` is allowed.
     """
 
@@ -167,6 +169,7 @@ class AcpSettings(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True,
     resume_methods: tuple[Literal["resume", "load"], ...] = ("resume", "load")
     replay_after_answer: bool = False
     usage_kind: Literal["step", "turn", "cumulative", "unknown"] = "unknown"
+    model_option: str = ""
     client_fs: Literal[False] = False
 
 

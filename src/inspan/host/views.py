@@ -1,0 +1,83 @@
+"""Views of harnesses: what a list, a page or a table shows of one, all of it from its manifest."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from inspan.model.errors import InspanError
+from inspan.model.plan import ProbeResult, Problem
+from inspan.model.views import HarnessView, ModeView
+from inspan.plugin.planning import describe_postures
+
+from .registry import RegisteredHarness
+
+__all__ = ["PluginState", "view_harness", "view_problem"]
+
+PluginState = Literal["none", "ready", "missing", "incompatible", "untrusted"]
+
+
+def view_harness(
+    entry: RegisteredHarness,
+    *,
+    plugin: PluginState,
+    problem: InspanError | None,
+    probe: ProbeResult | None = None,
+) -> HarnessView:
+    """The view of one harness; of a faulty one, as much as can be read."""
+    manifest = entry.manifest
+    layers = tuple(str(layer.folder) for layer in entry.layered.layers)
+    if manifest is None:
+        table = entry.layered.table
+        return HarnessView(
+            id=entry.id,
+            name=_text(table.get("name")) or entry.id,
+            origin=entry.origin,
+            folder=str(entry.folder),
+            layers=layers,
+            maintainer="",
+            tier="community",
+            default_mode="",
+            modes=(),
+            summary=_text(table.get("summary")),
+            plugin=plugin,
+            problem=view_problem(problem) if problem else None,
+        )
+    return HarnessView(
+        id=manifest.id,
+        name=manifest.name,
+        origin=entry.origin,
+        folder=str(entry.folder),
+        layers=layers,
+        maintainer=manifest.maintainer.name,
+        tier=manifest.maintainer.tier,
+        default_mode=manifest.default_mode,
+        modes=tuple(
+            ModeView(
+                id=name,
+                transport=mode.transport,
+                capabilities={
+                    field: getattr(mode.capabilities, field) for field in mode.capabilities.__struct_fields__
+                },
+                postures=describe_postures(mode),
+            )
+            for name, mode in manifest.modes.items()
+        ),
+        summary=manifest.summary,
+        homepage=manifest.homepage,
+        scripted=manifest.scripted,
+        install=manifest.program.install,
+        tested=manifest.program.tested,
+        quirks=tuple(quirk.text for quirk in manifest.quirks),
+        plugin=plugin,
+        problem=view_problem(problem) if problem else None,
+        probe=probe,
+    )
+
+
+def view_problem(error: InspanError) -> Problem:
+    """An error as something that stands in the way."""
+    return Problem(code=error.code, message=error.message, hint=error.hint)
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""

@@ -1,0 +1,196 @@
+"""What a manifest must keep beyond its shape: references that lead somewhere, patterns that compile, claims with sources."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from inspan.model.capability import EvidenceLevel
+from inspan.model.manifest import LaunchArguments, Manifest, ModeManifest
+
+from .faults import Fault
+from .versions import is_range
+
+__all__ = ["PLACEHOLDERS", "find_contradictions"]
+
+PLACEHOLDERS = ("session", "workspace", "model")
+"""What may stand in braces in arguments."""
+
+_PLACEHOLDER = re.compile(r"\{([A-Za-z_][A-Za-z0-9_.]*)\}")
+_ENV_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_PLUGIN_FILE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\.py")
+
+
+def find_contradictions(manifest: Manifest) -> list[Fault]:
+    """All faults of a manifest whose shape is right."""
+    found = [*_check_top(manifest), *_check_program(manifest), *_check_session(manifest)]
+    for name, mode in manifest.modes.items():
+        at = f"modes.{name}"
+        found += _check_arguments(mode, at)
+        found += _check_environment(mode, at)
+        found += _check_postures(mode, at)
+        found += _check_capabilities(manifest, mode, at)
+        found += _check_diagnoses(mode, at)
+    return found
+
+
+def _check_top(manifest: Manifest) -> Iterator[Fault]:
+    if not manifest.modes:
+        yield Fault(key_path="modes", problem="is empty", expected="at least one mode")
+    elif manifest.default_mode not in manifest.modes:
+        yield Fault(
+            key_path="default_mode",
+            problem=f"is {manifest.default_mode!r}, which is no mode of this manifest",
+            expected=f"one of {', '.join(sorted(manifest.modes))}",
+        )
+    if manifest.plugin and not _PLUGIN_FILE.fullmatch(manifest.plugin):
+        yield Fault(
+            key_path="plugin",
+            problem=f"is {manifest.plugin!r}",
+            expected="the name of a Python file in the manifest's own folder, such as plugin.py",
+        )
+    for key, other in (("extends", manifest.extends), ("wraps", manifest.wraps)):
+        if other == manifest.id:
+            yield Fault(
+                key_path=key, problem="is the manifest's own id", expected="the id of another harness"
+            )
+
+
+def _check_program(manifest: Manifest) -> Iterator[Fault]:
+    program = manifest.program
+    if not (program.names or program.paths or program.module):
+        yield Fault(
+            key_path="program",
+            problem="says nothing of how the program is found",
+            expected="names, paths or module",
+        )
+    for index, path in enumerate(program.paths):
+        if not path.startswith(("/", "~/")):
+            yield Fault(
+                key_path=f"program.paths[{index}]",
+                problem=f"is {path!r}",
+                expected="an absolute path, or one that begins with ~/",
+            )
+    pattern = program.version.pattern
+    yield from _check_pattern(pattern, "program.version.pattern", needs_group=True)
+    yield from _check_names(program.version.environment, "program.version.environment")
+    if program.tested and not is_range(program.tested):
+        yield Fault(
+            key_path="program.tested",
+            problem=f"is {program.tested!r}",
+            expected="bounds such as '>=1.18, <2'",
+        )
+
+
+def _check_session(manifest: Manifest) -> Iterator[Fault]:
+    yield from _check_pattern(manifest.session.id_pattern, "session.id_pattern")
+
+
+def _check_arguments(mode: ModeManifest, at: str) -> Iterator[Fault]:
+    sets: tuple[tuple[str, LaunchArguments], ...] = (
+        ("launch", mode.launch),
+        ("resume", mode.resume),
+        ("fork", mode.fork),
+    )
+    for name, arguments in sets:
+        with_session = {"workspace"} if name == "launch" else {"workspace", "session"}
+        yield from _check_placeholders(arguments.args, f"{at}.{name}.args", with_session)
+        yield from _check_placeholders(
+            arguments.model_args, f"{at}.{name}.model_args", with_session | {"model"}
+        )
+    for index, rule in enumerate(mode.postures):
+        yield from _check_placeholders(rule.args, f"{at}.postures[{index}].args", {"workspace"})
+
+
+def _check_placeholders(args: tuple[str, ...], at: str, allowed: set[str]) -> Iterator[Fault]:
+    for index, arg in enumerate(args):
+        for name in _PLACEHOLDER.findall(arg):
+            if name not in allowed:
+                yield Fault(
+                    key_path=f"{at}[{index}]",
+                    problem=f"has the placeholder {{{name}}}",
+                    expected="only " + ", ".join(f"{{{one}}}" for one in PLACEHOLDERS if one in allowed),
+                )
+
+
+def _check_environment(mode: ModeManifest, at: str) -> Iterator[Fault]:
+    yield from _check_names(mode.environment.set, f"{at}.environment.set")
+    for index, rule in enumerate(mode.postures):
+        yield from _check_names(rule.environment, f"{at}.postures[{index}].environment")
+    for index, choice in enumerate(mode.acp.auth):
+        if choice.when_env:
+            yield from _check_names({choice.when_env: ""}, f"{at}.acp.auth[{index}].when_env")
+
+
+def _check_names(variables: dict[str, str], at: str) -> Iterator[Fault]:
+    for name in variables:
+        if not _ENV_NAME.fullmatch(name):
+            yield Fault(
+                key_path=at,
+                problem=f"has {name!r}, which cannot name a variable",
+                expected="letters, digits and '_', not beginning with a digit",
+            )
+
+
+def _check_postures(mode: ModeManifest, at: str) -> Iterator[Fault]:
+    seen: set[tuple[str, str]] = set()
+    for index, rule in enumerate(mode.postures):
+        key = (rule.approvals.value, rule.sandbox.value)
+        if key in seen:
+            yield Fault(
+                key_path=f"{at}.postures[{index}]",
+                problem=f"is a second rule for approvals={key[0]}, sandbox={key[1]}",
+                expected="one rule a posture",
+            )
+        seen.add(key)
+
+
+def _check_capabilities(manifest: Manifest, mode: ModeManifest, at: str) -> Iterator[Fault]:
+    claims = mode.capabilities
+    for name in claims.__struct_fields__:
+        claim = getattr(claims, name)
+        if claim.evidence is EvidenceLevel.PROVED and not (claim.source and claim.verified):
+            yield Fault(
+                key_path=f"{at}.capabilities.{name}",
+                problem="is proved without a proof",
+                expected="source (where it was seen) and verified (date and version)",
+            )
+    if mode.transport == "plugin":
+        if not manifest.plugin:
+            yield Fault(
+                key_path=f"{at}.transport",
+                problem="is plugin",
+                expected="acp, or a manifest that names a plugin",
+            )
+        return
+    if claims.resume.is_supported and not (mode.resume.args or mode.acp.resume_methods):
+        yield Fault(
+            key_path=f"{at}.capabilities.resume",
+            problem="is supported, but the mode has no way to resume",
+            expected="arguments in resume.args, or a method in acp.resume_methods",
+        )
+
+
+def _check_diagnoses(mode: ModeManifest, at: str) -> Iterator[Fault]:
+    for index, diagnosis in enumerate(mode.diagnoses):
+        here = f"{at}.diagnoses[{index}]"
+        yield from _check_pattern(diagnosis.message_pattern, f"{here}.message_pattern")
+        yield from _check_pattern(diagnosis.data_pattern, f"{here}.data_pattern")
+        if diagnosis.raw_code is None and not diagnosis.message_pattern and not diagnosis.data_pattern:
+            yield Fault(
+                key_path=here,
+                problem="would match every error",
+                expected="raw_code, message_pattern or data_pattern",
+            )
+
+
+def _check_pattern(pattern: str, at: str, *, needs_group: bool = False) -> Iterator[Fault]:
+    try:
+        groups = re.compile(pattern).groups
+    except re.error as error:
+        yield Fault(
+            key_path=at, problem=f"does not compile ({error})", expected="a regular expression of Python's re"
+        )
+        return
+    if needs_group and not groups:
+        yield Fault(key_path=at, problem="has no group", expected="a first group that holds the version")

@@ -1,0 +1,110 @@
+"""The data-only plugin: everything that a manifest alone can say."""
+
+from __future__ import annotations
+
+import os
+from typing import ClassVar
+
+from inspan.model.errors import InspanError
+from inspan.model.plan import LaunchPlan, LaunchRequest, ProbeResult, Problem
+
+from .contract import HarnessPlugin
+from .diagnosing import diagnose
+from .planning import build_plan, find_posture
+from .programs import find_program, probe_program
+from .values import Classified, ErrorQuery, Nothing, Preflight, Readiness, ReadyQuery
+
+__all__ = ["ManifestPlugin"]
+
+
+class ManifestPlugin(HarnessPlugin):
+    """Serves a harness from its manifest; a `plugin.py` may subclass it and change what data cannot say."""
+
+    why_unsupported: ClassVar[dict[str, str]] = {
+        "inspect_process": "The manifest gives process names as a hint only; a name proves nothing.",
+        "capture_identity": "The transport reports the session id.",
+        "get_activity": "The transport reports activity, where the mode can.",
+        "get_context_usage": "The transport reports context usage, where the mode can.",
+        "deliver": "The transport delivers prompts.",
+        "cancel": "The transport cancels turns.",
+        "answer_permission": "The transport answers permission requests.",
+        "project_resources": "The manifest names no place for guidance or skills.",
+        "remove_resources": "The manifest names no place for guidance or skills.",
+        "history": "The harness's store is not described by the manifest.",
+        "teardown": "The harness leaves nothing behind that its manifest knows of.",
+    }
+
+    async def probe(self, params: Nothing) -> ProbeResult:
+        """Asks the installed program for its version."""
+        del params
+        return await probe_program(self.context.manifest, self.context.environ)
+
+    async def preflight(self, params: LaunchRequest) -> Preflight:
+        """Looks whether the program and the workspace are there and the posture can be honoured."""
+        problems: list[Problem] = []
+        try:
+            find_program(self.context.manifest, self._environ(params))
+        except InspanError as error:
+            problems.append(_as_problem(error))
+        try:
+            find_posture(self.context.manifest.modes[params.mode], params.posture)
+        except InspanError as error:
+            problems.append(_as_problem(error))
+        if not os.access(params.workspace, os.R_OK | os.X_OK):
+            problems.append(
+                Problem(
+                    code="workspace_missing",
+                    message=f"The workspace {params.workspace} cannot be entered.",
+                    hint="Make the folder, or give its owner the right to enter it.",
+                )
+            )
+        return Preflight(problems=tuple(problems))
+
+    async def launch(self, params: LaunchRequest) -> LaunchPlan:
+        """The plan of a fresh launch."""
+        return self._plan(params)
+
+    async def resume(self, params: LaunchRequest) -> LaunchPlan:
+        """The plan of a launch that re-attaches."""
+        return self._plan(params)
+
+    async def fork(self, params: LaunchRequest) -> LaunchPlan:
+        """The plan of a launch that branches."""
+        return self._plan(params)
+
+    async def check_ready(self, params: ReadyQuery) -> Readiness:
+        """Ready once a session is open; what is missing in the handshake is named and never a refusal."""
+        advisories = tuple(
+            Problem(
+                code="protocol_fault",
+                message=f"{self.context.manifest.name} left {field} out of its handshake.",
+                hint="It may work all the same; its version is unknown.",
+                is_fatal=False,
+            )
+            for field, value in (("its name", params.harness_name), ("its version", params.harness_version))
+            if not value
+        )
+        if params.session_id is None:
+            return Readiness(ready="no", why="No session is open.", advisories=advisories)
+        return Readiness(ready="yes", why="A session is open.", advisories=advisories)
+
+    async def classify_error(self, params: ErrorQuery) -> Classified:
+        """Applies the diagnoses of the mode."""
+        mode = self.context.manifest.modes.get(params.mode)
+        return Classified(error=diagnose(params.error, mode.diagnoses if mode else ()))
+
+    def _plan(self, request: LaunchRequest) -> LaunchPlan:
+        return build_plan(
+            self.context.manifest,
+            request,
+            program=find_program(self.context.manifest, self._environ(request)),
+            present=frozenset(self.context.present),
+        )
+
+    def _environ(self, request: LaunchRequest) -> dict[str, str]:
+        """What decides which program is found: the operator's PATH for the seat goes before the daemon's."""
+        return {**self.context.environ, **request.environment}
+
+
+def _as_problem(error: InspanError) -> Problem:
+    return Problem(code=error.code, message=error.message, hint=error.hint)

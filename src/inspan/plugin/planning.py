@@ -1,0 +1,149 @@
+"""Plans from data: the launch plan that a manifest describes, and the postures that it can honour."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
+
+from inspan.model.errors import UsageError
+from inspan.model.manifest import AcpSettings, LaunchArguments, Manifest, ModeManifest, PostureRule
+from inspan.model.plan import LaunchPlan, LaunchRequest, TransportSettings
+from inspan.model.posture import Posture
+
+from .programs import FoundProgram
+
+__all__ = ["build_plan", "choose_auth", "describe_postures", "find_posture"]
+
+_PLACEHOLDER = re.compile(r"\{(session|workspace|model)\}")
+
+
+def find_posture(mode: ModeManifest, posture: Posture) -> PostureRule:
+    """The rule for exactly this posture: what cannot be honoured is refused, never weakened.
+
+    Raises:
+        UsageError: `posture_unsupported`, with the postures that the mode can honour.
+    """
+    for rule in mode.postures:
+        if rule.approvals is posture.approvals and rule.sandbox is posture.sandbox:
+            return rule
+    wanted = f"approvals={posture.approvals}, sandbox={posture.sandbox}"
+    supported = describe_postures(mode)
+    raise UsageError(
+        f"The harness cannot honour {wanted} in this mode.",
+        code="posture_unsupported",
+        hint="It can honour: " + "; ".join(supported) + "."
+        if supported
+        else "It declares no posture at all.",
+        detail={"supported": list(supported)},
+    )
+
+
+def describe_postures(mode: ModeManifest) -> tuple[str, ...]:
+    """The postures of a mode, in words, such as `approvals=ask, sandbox=none`."""
+    return tuple(f"approvals={rule.approvals}, sandbox={rule.sandbox}" for rule in mode.postures)
+
+
+def choose_auth(acp: AcpSettings, present: AbstractSet[str]) -> str | None:
+    """The first sign-in method whose variable is set; `None` where no sign-in call is to be made."""
+    for choice in acp.auth:
+        if not choice.when_env or choice.when_env in present:
+            return choice.method
+    return None
+
+
+def build_plan(
+    manifest: Manifest,
+    request: LaunchRequest,
+    *,
+    program: FoundProgram,
+    present: AbstractSet[str],
+) -> LaunchPlan:
+    """The plan of a launch, from the manifest alone.
+
+    Args:
+        manifest: The merged manifest.
+        request: What is to be launched; its mode exists.
+        program: The program that was found.
+        present: Names of variables that the harness's process will have from the daemon.
+
+    Raises:
+        UsageError: `posture_unsupported`; `invalid_argument` where the mode takes no model, where a reference
+            is missing, or where the operator sets a variable that the posture needs.
+    """
+    mode = manifest.modes[request.mode]
+    rule = find_posture(mode, request.posture)
+    arguments = _arguments_of(mode, request)
+    options = {**rule.config_options}
+    model_args: tuple[str, ...] = ()
+    if request.model:
+        if arguments.model_args:
+            model_args = arguments.model_args
+        elif mode.acp.model_option:
+            options[mode.acp.model_option] = request.model
+        else:
+            raise UsageError(
+                f"{manifest.name} cannot be told a model in its mode {request.mode!r}.",
+                hint="Leave the model out, and choose it in the harness's own settings.",
+            )
+    values = {
+        "session": request.reference.id if request.reference else "",
+        "workspace": request.workspace,
+        "model": request.model or "",
+    }
+    return LaunchPlan(
+        program=program.path,
+        arguments=(
+            *program.prefix,
+            *(_fill(one, values) for one in (*arguments.args, *model_args, *rule.args)),
+        ),
+        cwd=request.workspace,
+        environment=_environment_of(manifest, mode, rule, request),
+        strip=mode.environment.strip,
+        transport=mode.transport,
+        settings=TransportSettings(
+            workspace=request.workspace,
+            attempt=request.attempt,
+            session_id=request.reference.id if request.reference and request.attempt != "fresh" else None,
+            auth_method=choose_auth(mode.acp, _set_names(present, request.environment)),
+            session_mode=rule.session_mode,
+            config_options=options,
+            acp=mode.acp,
+        ),
+        handshake_timeout_s=mode.handshake_timeout_s,
+        stop_grace_s=mode.stop_grace_s,
+    )
+
+
+def _arguments_of(mode: ModeManifest, request: LaunchRequest) -> LaunchArguments:
+    if request.attempt == "fresh":
+        return mode.launch
+    if request.reference is None:
+        raise UsageError(f"To {request.attempt}, a session reference is needed.")
+    own = mode.resume if request.attempt == "resume" else mode.fork
+    # Over a protocol the session is opened by a call, so that the program starts as for a fresh launch.
+    return own if own.args else mode.launch
+
+
+def _environment_of(
+    manifest: Manifest, mode: ModeManifest, rule: PostureRule, request: LaunchRequest
+) -> dict[str, str]:
+    contested = sorted(
+        name for name, value in rule.environment.items() if request.environment.get(name, value) != value
+    )
+    if contested:
+        raise UsageError(
+            f"The seat sets {', '.join(contested)}, by which {manifest.name} is told its posture.",
+            hint="Unset it for this seat; what it holds belongs into the harness's own settings.",
+            detail={"variables": contested},
+        )
+    return {**mode.environment.set, **request.environment, **rule.environment}
+
+
+def _fill(text: str, values: Mapping[str, str]) -> str:
+    return _PLACEHOLDER.sub(lambda found: values[found[1]], text)
+
+
+def _set_names(present: AbstractSet[str], own: Mapping[str, str]) -> AbstractSet[str]:
+    """Variables that the harness's process will have: the daemon's, but for what the operator set or emptied."""
+    return (present - own.keys()) | {name for name, value in own.items() if value}
