@@ -73,9 +73,10 @@ MESSAGES = [
     b"log line\n",
     b"\xff\n",
     b"x" * 3000 + b"\n",
+    b"x" * 3000,
     b"\n",
-    *recorded_lines(),
 ]
+RECORDED = recorded_lines()
 CALLS: tuple[tuple[str, ...], ...] = (
     ("prompt",),
     ("cancel",),
@@ -88,7 +89,7 @@ CALLS: tuple[tuple[str, ...], ...] = (
 @st.composite
 def damaged(draw: st.DrawFn) -> bytes:
     """A message with a piece replaced by other bytes."""
-    whole = draw(st.sampled_from(MESSAGES))
+    whole = draw(st.sampled_from(MESSAGES) | st.sampled_from(RECORDED))
     start = draw(st.integers(min_value=0, max_value=len(whole)))
     end = draw(st.integers(min_value=start, max_value=min(len(whole), start + 8)))
     return whole[:start] + draw(st.binary(max_size=8)) + whole[end:]
@@ -109,6 +110,8 @@ JSON = st.recursive(
 )
 FED = st.one_of(
     st.sampled_from(MESSAGES),
+    st.sampled_from(MESSAGES),
+    st.sampled_from(RECORDED),
     damaged(),
     st.binary(max_size=40),
     JSON.map(lambda value: json.dumps(value).encode() + b"\n"),
@@ -206,7 +209,7 @@ def played(actions: list[Any], *, opens: bool) -> Core:
 
 def test_the_recordings_are_there() -> None:
     assert len(RECORDINGS) >= 2
-    assert len(MESSAGES) > 150
+    assert len(RECORDED) > 150
 
 
 @given(ACTIONS, st.booleans())

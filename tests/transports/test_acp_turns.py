@@ -261,3 +261,13 @@ def test_a_replay_without_its_end_ends_with_the_turn() -> None:
         PromptStarted(delivery="d2"),
         MessageChunk(role="agent", text="new"),
     ]
+
+
+def test_a_permission_request_ends_the_replay_since_only_a_live_turn_asks() -> None:
+    peer = load_that_answers_first()
+    peer.say(chunk("old", kind="user_message_chunk"))
+    peer.result({})
+    peer.prompt()
+
+    assert peer.ask()[0] == STARTED
+    assert peer.say(chunk("new")) == [MessageChunk(role="agent", text="new")]
