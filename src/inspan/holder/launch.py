@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import signal
+import subprocess
 import sys
 from pathlib import Path
 
@@ -83,21 +84,10 @@ async def start_holder(spec: HolderSpec, *, timeout_s: float = START_TIMEOUT_S) 
         text = f"the socket's path has {length} bytes, the limit is {SOCKET_PATH_LIMIT}"
         raise holder_error("holder_failed", "socket_path_too_long", text, launch=spec.launch)
     disk = LaunchDisk(spec.directory)
-    log = _prepare(spec)
-    try:
-        process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-I", "-S", str(_PROGRAM), str(spec.directory)),
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=log,
-            start_new_session=True,
-            env={name: os.environ[name] for name in _PASSED_ENV if name in os.environ},
-        )
-    finally:
-        os.close(log)
+    process, pipe = _spawn(spec, _prepare(spec))
     try:
         async with asyncio.timeout(timeout_s):
-            output, _ = await process.communicate()
+            output = await _read_to_end(pipe)
     except TimeoutError:
         _give_up(disk, process)
         text = f"the holder was not ready after {timeout_s:g} s"
@@ -105,6 +95,9 @@ async def start_holder(spec: HolderSpec, *, timeout_s: float = START_TIMEOUT_S) 
     except asyncio.CancelledError:
         _give_up(disk, process)
         raise
+    finally:
+        os.close(pipe)
+    _collect(process)
     word, _, rest = output.decode("utf-8", "replace").strip().partition(" ")
     if word == "error":
         code, _, message = rest.partition(" ")
@@ -141,10 +134,56 @@ def _prepare(spec: HolderSpec) -> int:
         raise holder_error("holder_failed", "launch_unwritable", text, launch=spec.launch) from None
 
 
-def _give_up(disk: LaunchDisk, process: asyncio.subprocess.Process) -> None:
+def _spawn(spec: HolderSpec, log: int) -> tuple[subprocess.Popen[bytes], int]:
+    """Start the program, which at once forks the holder and ends; the pipe is the holder's until it is ready."""
+    reader, writer = os.pipe()
+    try:
+        process = subprocess.Popen(
+            [sys.executable, "-I", "-S", str(_PROGRAM), str(spec.directory)],
+            stdin=subprocess.DEVNULL,
+            stdout=writer,
+            stderr=log,
+            start_new_session=True,
+            env={name: os.environ[name] for name in _PASSED_ENV if name in os.environ},
+        )
+    except OSError as error:
+        os.close(reader)
+        text = f"cannot run {sys.executable}: {os.strerror(error.errno or 0)}"
+        raise holder_error("holder_failed", "no_interpreter", text, launch=spec.launch) from None
+    finally:
+        os.close(writer)
+        os.close(log)
+    return process, reader
+
+
+async def _read_to_end(pipe: int) -> bytes:
+    loop = asyncio.get_running_loop()
+    ended: asyncio.Future[None] = loop.create_future()
+    output = bytearray()
+
+    def read() -> None:
+        piece = os.read(pipe, 4096)
+        output.extend(piece)
+        if not piece and not ended.done():
+            ended.set_result(None)
+
+    os.set_blocking(pipe, False)
+    loop.add_reader(pipe, read)
+    try:
+        await ended
+    finally:
+        loop.remove_reader(pipe)
+    return bytes(output)
+
+
+def _collect(process: subprocess.Popen[bytes]) -> None:
+    process.wait()  # it has ended already, or is just about to
+
+
+def _give_up(disk: LaunchDisk, process: subprocess.Popen[bytes]) -> None:
     """See that a holder that is late does not start, or stops what it has started."""
-    if process.returncode is None:
-        process.kill()
+    process.kill()
+    process.wait()
     if disk.abandon():
         return
     claim = disk.claim()

@@ -104,10 +104,8 @@ def carries_launch(pid: int, launch: str) -> bool:
 
 def send_signal(process: Process, number: int) -> bool:
     """Signal exactly this process, never a later user of its pid; False if it is gone."""
-    opened = -1
+    opened = _open_process(process.pid)
     try:
-        if hasattr(os, "pidfd_open"):
-            opened = os.pidfd_open(process.pid)
         row = read_process(process.pid)
         if row is None or row.start_time != process.start_time or row.is_gone:
             return False
@@ -121,6 +119,14 @@ def send_signal(process: Process, number: int) -> bool:
         if opened >= 0:
             os.close(opened)
     return True
+
+
+def _open_process(pid: int) -> int:
+    """A descriptor that stays this process's, or -1 where the system has none."""
+    try:
+        return os.pidfd_open(pid) if hasattr(os, "pidfd_open") else -1
+    except OSError:
+        return -1
 
 
 def family_of(leader: int, table: dict[int, Process]) -> list[Process]:

@@ -182,10 +182,10 @@ def _load(directory: str) -> Config:
         raise StartError("launch_invalid", _reason("launch.json", error)) from None
     except ValueError:
         raise StartError("launch_invalid", "launch.json is not a JSON object") from None
+    if (value is None or "nonce" not in value) and os.path.exists(os.path.join(directory, "claim")):
+        raise StartError("claimed", "the launch was claimed or abandoned before")
     if value is None:
         raise StartError("launch_invalid", "there is no launch.json")
-    if "nonce" not in value and os.path.exists(os.path.join(directory, "claim")):
-        raise StartError("claimed", "the launch was claimed before")
     return Config(value)
 
 
