@@ -7,7 +7,6 @@ import contextlib
 import os
 import subprocess
 import sys
-import time
 from collections.abc import AsyncGenerator, Callable, Generator
 from pathlib import Path
 
@@ -16,7 +15,7 @@ import msgspec
 
 from inspan.client.client import Client
 from inspan.daemon.composition import Daemon, Parts, open_daemon
-from inspan.daemon.feed import FeedLimits
+from inspan.daemon.feed import Feed, FeedLimits
 from inspan.home import Home, locate_home
 from support.fake_service import FakeLog, FakeService
 
@@ -34,9 +33,17 @@ class FakeDaemon(msgspec.Struct, frozen=True, kw_only=True):
     client: Client
     http: httpx.AsyncClient
 
+    feed: Feed
+    ended: asyncio.Event
+
     @property
     def home(self) -> Home:
         return self.daemon.home
+
+    async def stop(self) -> None:
+        """Has the daemon stop, and returns once it has."""
+        self.daemon.lifetime.stop()
+        await self.ended.wait()
 
 
 @contextlib.asynccontextmanager
@@ -52,20 +59,48 @@ async def open_fake(
     async def parts(_: Home) -> AsyncGenerator[Parts]:
         yield Parts(seats=service, log=log)
 
-    async with open_daemon(place, tcp=tcp, open_parts=parts, limits=limits) as daemon:
-        transport = httpx.AsyncHTTPTransport(uds=str(place.socket))
-        async with httpx.AsyncClient(transport=transport, base_url="http://inspan", timeout=DEADLINE_S) as http:
-            client = Client(place)
-            try:
-                yield FakeDaemon(daemon=daemon, log=log, service=service, client=client, http=http)
-            finally:
-                await client.close()
+    ended = asyncio.Event()
+    begun: asyncio.Future[Daemon] = asyncio.get_running_loop().create_future()
+
+    async def serve() -> None:
+        try:
+            async with open_daemon(place, tcp=tcp, open_parts=parts, limits=limits) as daemon:
+                begun.set_result(daemon)
+                await daemon.lifetime.until_stopped()
+        except BaseException as error:
+            if begun.done():
+                raise
+            begun.set_exception(error)
+        finally:
+            ended.set()
+
+    serving = asyncio.create_task(serve())
+    daemon = await begun
+    client = Client(place)
+    transport = httpx.AsyncHTTPTransport(uds=str(place.socket))
+    try:
+        async with httpx.AsyncClient(
+            transport=transport, base_url="http://inspan", timeout=DEADLINE_S
+        ) as http:
+            yield FakeDaemon(
+                daemon=daemon,
+                log=log,
+                service=service,
+                client=client,
+                http=http,
+                feed=daemon.feed,
+                ended=ended,
+            )
+    finally:
+        await client.close()
+        daemon.lifetime.stop()
+        await serving
 
 
 async def until(condition: Callable[[], object]) -> None:
     """Returns once `condition` holds."""
     async with asyncio.timeout(DEADLINE_S):
-        while not condition():
+        while not condition():  # noqa: ASYNC110 - nothing could set an event
             await asyncio.sleep(0.005)
 
 

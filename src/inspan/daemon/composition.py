@@ -17,7 +17,7 @@ from inspan.seats.service import SeatService
 
 from .application import create_application
 from .event_log import EventLog
-from .feed import FeedLimits, open_feed
+from .feed import Feed, FeedLimits, open_feed
 from .lifetime import Lifetime
 from .ownership import hold_home
 from .services import Services
@@ -44,11 +44,13 @@ class Daemon(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         home: Its home.
         lifetime: Its life; `stop` on it asks for the end, which its opener brings about.
+        feed: Its newest events, and who watches them.
         tcp: The address that it listens on, besides its socket.
     """
 
     home: Home
     lifetime: Lifetime
+    feed: Feed
     tcp: tuple[str, int] | None = None
 
 
@@ -107,7 +109,7 @@ async def open_daemon(
         stack.callback(lifetime.stop)
         bound = _address_of(sockets[1]) if tcp else None
         stack.enter_context(_record_of(home, lifetime, bound))
-        yield Daemon(home=home, lifetime=lifetime, tcp=bound)
+        yield Daemon(home=home, lifetime=lifetime, feed=feed, tcp=bound)
 
 
 def _address_of(sock: socket.socket) -> tuple[str, int]:

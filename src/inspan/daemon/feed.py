@@ -142,6 +142,10 @@ class Feed:
             stop += 1
         return self._frames[start:stop]
 
+    def kept(self) -> Sequence[Frame]:
+        """The frames in memory, the oldest first."""
+        return tuple(self._frames)
+
     async def replay_after(self, position: int, seat: str | None) -> tuple[list[bytes], int]:
         """Frames behind `position` from the store, and the place that they lead to."""
         # The store answers at once or not at all; between two answers everybody else gets a turn.

@@ -23,7 +23,8 @@ def hold_home(home: Home) -> Generator[None]:
     end the lock's file is removed too.
 
     Raises:
-        HostError: `daemon_running`, with the owner's pid where it said so.
+        HostError: `daemon_running`, with the owner's pid where it said so; `daemon_unreachable` where something
+            that is no socket has the socket's name.
     """
     handle = _lock(home)
     try:
@@ -78,6 +79,13 @@ def _remove_stale_socket(home: Home) -> None:
     if result == errno.ENOENT:
         return
     if result == errno.ECONNREFUSED:
+        if not home.socket.is_socket():
+            raise HostError(
+                f"{home.socket} is in the way: it is not a socket.",
+                code="daemon_unreachable",
+                hint="Move it away.",
+                detail={"home": str(home.path)},
+            )
         home.socket.unlink()
         return
     # It answers, or it cannot be asked: either way it is not ours to remove.
