@@ -48,6 +48,12 @@ OPENING = (
     result(3, {}),
 )
 OPENING_LINES = [one if isinstance(one, bytes) else line(one) for one in OPENING]
+OPENINGS = {
+    "not at all": [],
+    "after a replay": OPENING_LINES,
+    "without a replay": [OPENING_LINES[0], *OPENING_LINES[3:]],
+}
+OPENED = st.sampled_from(sorted(OPENINGS))
 TOOL = {"sessionUpdate": "tool_call", "toolCallId": "t", "title": "run"}
 PERMISSION = {
     "sessionId": SESSION,
@@ -130,7 +136,7 @@ SETTINGS = TransportSettings(
 class Core:
     """Does with a machine what core does: keeps what a step gives, and its snapshot only where it changed."""
 
-    def __init__(self, *, opens: bool) -> None:
+    def __init__(self, *, opens: str) -> None:
         self.machine = AcpMachine(SETTINGS)
         self.journal = b""
         self.offset = 0
@@ -139,7 +145,7 @@ class Core:
         self.snapshot = self.machine.snapshot()
         self.deliveries = 0
         self.keep(self.machine.start())
-        for one in OPENING_LINES if opens else ():
+        for one in OPENINGS[opens]:
             self.act(one)
 
     def keep(self, step: Step) -> None:
@@ -199,7 +205,7 @@ class Core:
         return found, self.written
 
 
-def played(actions: list[Any], *, opens: bool) -> Core:
+def played(actions: list[Any], *, opens: str) -> Core:
     """A core that did all of it and never crashed."""
     core = Core(opens=opens)
     for action in actions:
@@ -212,9 +218,9 @@ def test_the_recordings_are_there() -> None:
     assert len(RECORDED) > 150
 
 
-@given(ACTIONS, st.booleans())
+@given(ACTIONS, OPENED)
 def test_no_bytes_make_the_machine_raise_and_all_that_it_says_can_be_written(
-    actions: list[Any], opens: bool
+    actions: list[Any], opens: str
 ) -> None:
     core = played(actions, opens=opens)
     core.keep(core.machine.finish())
@@ -224,8 +230,8 @@ def test_no_bytes_make_the_machine_raise_and_all_that_it_says_can_be_written(
     assert msgspec.json.decode(msgspec.json.encode(said), type=tuple[Reported, ...]) == said
 
 
-@given(ACTIONS, st.booleans(), st.integers(min_value=1, max_value=50))
-def test_pieces_do_not_matter(actions: list[Any], opens: bool, size_bytes: int) -> None:
+@given(ACTIONS, OPENED, st.integers(min_value=1, max_value=50))
+def test_pieces_do_not_matter(actions: list[Any], opens: str, size_bytes: int) -> None:
     pieces: list[Any] = []
     for action in actions:
         if isinstance(action, bytes):
@@ -236,9 +242,9 @@ def test_pieces_do_not_matter(actions: list[Any], opens: bool, size_bytes: int) 
     assert played(pieces, opens=opens).said() == played(actions, opens=opens).said()
 
 
-@given(ACTIONS, st.booleans(), st.data())
+@given(ACTIONS, OPENED, st.data())
 def test_a_machine_that_is_restored_anywhere_goes_on_as_the_other_would(
-    actions: list[Any], opens: bool, data: st.DataObject
+    actions: list[Any], opens: str, data: st.DataObject
 ) -> None:
     core = Core(opens=opens)
     for action in actions:
@@ -249,8 +255,8 @@ def test_a_machine_that_is_restored_anywhere_goes_on_as_the_other_would(
     assert core.said() == played(actions, opens=opens).said()
 
 
-@given(ACTIONS, st.booleans())
-def test_a_step_that_was_rolled_back_can_be_done_again(actions: list[Any], opens: bool) -> None:
+@given(ACTIONS, OPENED)
+def test_a_step_that_was_rolled_back_can_be_done_again(actions: list[Any], opens: str) -> None:
     core = Core(opens=opens)
     for action in actions:
         if isinstance(action, bytes):
