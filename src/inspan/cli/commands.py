@@ -1,0 +1,98 @@
+"""All commands: their names, what each is for, and where it is built. A command's module loads when it is used."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import NamedTuple, cast
+
+from .arguments import Parser
+
+__all__ = ["COMMANDS", "GROUPS", "Command", "parser_of"]
+
+
+class Command(NamedTuple):
+    """A command of the program.
+
+    Attributes:
+        group: The heading that it stands under, a key of `GROUPS`.
+        summary: One line for `--help`.
+        module: The module of this package that builds it.
+        builder: The function in it that adds its arguments.
+        description: A paragraph for its own `--help`.
+    """
+
+    group: str
+    summary: str
+    module: str
+    builder: str
+    description: str = ""
+
+
+GROUPS: dict[str, str] = {
+    "begin": "Begin here",
+    "seats": "Seats: the durable places that work is sent to",
+    "work": "Work",
+    "permissions": "What a harness asks",
+    "operate": "Operate",
+}
+"""The headings of `inspan --help`, in order."""
+
+COMMANDS: dict[str, Command] = {
+    "demo": Command("begin", "see Inspan at work in a throwaway home, with a scripted harness",
+                    "demonstration", "build_demo",
+                    "Needs no key, no network and no harness of your own. In a home that is removed afterwards, a "
+                    "scripted harness\nasks for a permission; then the daemon is killed in the middle of a turn, and "
+                    "nothing is lost.\nExits with 1 if anything was."),
+    "doctor": Command("begin", "check this machine and home, with a remedy for what is wrong",
+                      "doctor", "build_doctor",
+                      "Looks and never repairs; does not start the daemon. Exits with 1 if something failed."),
+    "run": Command("begin", "send one prompt, show what happens, and end as its turn ends", "run", "build_run",
+                   "Makes a seat (or uses the one that --seat names), sends one prompt and shows what the harness "
+                   "says and does.\nThe exit status is the turn's outcome. Ctrl-C cancels the turn; a second one "
+                   "leaves and lets it go on.\nA seat that it made is stopped and removed again, unless --keep is "
+                   "given or its work is not over.\nWith --json: one value at the end."),
+    "harness": Command("seats", "list, show, probe, trust and replay harnesses", "harness", "build_harness"),
+    "seat": Command("seats", "add, list, show and remove seats", "seat", "build_seat"),
+    "start": Command("seats", "start a seat's harness and resume its conversation", "life", "build_start",
+                     "Resumes the seat's conversation where it has one, and never begins a new one unasked.\n"
+                     "Sending a prompt starts the harness too: this is for when you want it ready."),
+    "stop": Command("seats", "stop a seat's harness; conversation and queue are kept", "life", "build_stop",
+                    "Stops the process in steps. The conversation can be resumed, and queued prompts stay queued."),
+    "send": Command("work", "put a prompt into a seat's queue", "send", "build_send",
+                    "Returns when the prompt is durably queued; with --wait, when its turn has ended.\nThe same --id "
+                    "again reads back what became of the prompt, and never sends it twice."),
+    "watch": Command("work", "follow what happens, as it happens", "watch", "build_watch",
+                     "Follows the log across restarts of the daemon, and starts none itself once it watches.\nWith "
+                     "--json: one event a line, as it is stored."),
+    "cancel": Command("work", "ask a seat's harness to stop the turn that runs", "work", "build_cancel",
+                      "A cancel is a request: the turn ends when the harness says so. The queue is kept."),
+    "deliveries": Command("work", "list a seat's prompts and how far each got", "work", "build_deliveries"),
+    "delivery": Command("work", "show a prompt, or take it out of the queue", "work", "build_delivery"),
+    "turns": Command("work", "list a seat's turns and how each ended", "work", "build_turns"),
+    "explain": Command("work", "say why a seat shows what it shows", "work", "build_explain",
+                       "Prints the evidence, the strongest first, and which of it decided."),
+    "permissions": Command("permissions", "list what waits for an answer", "permissions", "build_permissions"),
+    "approve": Command("permissions", "allow what a harness asks", "permissions", "build_approve",
+                       "Takes a request's id, or a seat's name where that seat has one open request.\nThe harness's "
+                       "own option is chosen by its kind: to allow once, unless --always or --option says otherwise."),
+    "deny": Command("permissions", "refuse what a harness asks", "permissions", "build_deny",
+                    "Takes a request's id, or a seat's name where that seat has one open request."),
+    "daemon": Command("operate", "start, stop and look at the daemon", "daemon", "build_daemon",
+                      "The daemon starts by itself when a command needs it. Stopping it leaves harnesses running."),
+    "store": Command("operate", "check the log, or build its projections anew", "store", "build_store",
+                     "Asks the daemon where one runs, and else works on the file itself."),
+    "completion": Command("operate", "print the completion script of a shell", "completion", "build_completion"),
+    "version": Command("operate", "print the version", "version", "build_version"),
+}  # fmt: skip
+"""Every command by its name, in the order of `inspan --help`."""
+
+
+def parser_of(name: str) -> Parser:
+    """The parser of the command `name`, built."""
+    command = COMMANDS[name]
+    parser = Parser(prog=f"inspan {name}", summary=command.summary, description=command.description)
+    module = import_module(f"inspan.cli.{command.module}")
+    build = cast("Callable[[Parser], None]", getattr(module, command.builder))
+    build(parser)
+    return parser

@@ -1,0 +1,175 @@
+"""`inspan harness`: what can be seated, whether it is there, and its recordings played back."""
+
+from __future__ import annotations
+
+from .arguments import Namespace, Parser
+from .context import Context, at
+from .fields import Json, flag, record, records, text, texts
+from .output import Output, Piece, bad, bold, cut, dim, toned, warn
+
+__all__ = ["build_harness"]
+
+
+def build_harness(parser: Parser) -> None:
+    """Adds the actions of `harness`."""
+    listed = parser.action("list", "list the harnesses that are registered", _list)
+    listed.example("inspan harness list", "ids, modes, and what keeps one from being used")
+    show = parser.action("show", "show what a harness's manifest says", _show)
+    show.name("harness", "harness", "the harness's id")
+    show.example("inspan harness show ID", "modes, capabilities with their evidence, quirks")
+    probe = parser.action("probe", "ask an installed harness what it is; no model call", _probe)
+    probe.name("harness", "harness", "the harness's id", is_optional=True)
+    probe.add_argument("--all", action="store_true", help="probe every harness")
+    probe.example("inspan harness probe --all", "which of them are installed here, in which version")
+    replay = parser.action(
+        "replay",
+        "read a recording as the harness's transport would; no daemon, no harness",
+        _replay,
+        description="Prints one JSON line a report, and last the turns, sessions and permission requests seen.",
+    )
+    replay.name("harness", "harness", "the harness's id")
+    replay.add_argument("recording", metavar="RECORDING", help="a wire log, one JSON line a message")
+    replay.add_argument(
+        "--mode", metavar="MODE", help="the mode it was recorded in (default: the manifest's)"
+    )
+    replay.example("inspan harness replay ID wire.jsonl", "the reports that this conversation gives")
+    trust = parser.action(
+        "trust",
+        "allow a harness's code from outside to run",
+        _trust,
+        description="Pins the hash of every file in its folder; a file that changes takes the trust away again.",
+    )
+    trust.name("harness", "harness", "the harness's id")
+    trust.add_argument("--revoke", action="store_true", help="take the trust back")
+    trust.example("inspan harness trust ID", "after you have read its code")
+
+
+def _list(context: Context, _: Namespace) -> int:
+    harnesses = context.harnesses()
+    if context.output.is_json:
+        context.output.value(harnesses)
+        return 0
+    context.output.table(
+        ["HARNESS", "NAME", "MODES", "ORIGIN", "USABLE"],
+        [
+            [
+                bold(text(one, "id")),
+                _name(one),
+                ", ".join(text(mode, "id") for mode in records(one, "modes")),
+                text(one, "origin"),
+                _usable(one),
+            ]
+            for one in harnesses
+        ],
+    )
+    return 0
+
+
+def _name(harness: Json) -> str:
+    name = text(harness, "name")
+    is_unsaid = flag(harness, "scripted") and "scripted" not in name.lower()
+    return f"{name} (scripted)" if is_unsaid else name
+
+
+def _usable(harness: Json) -> Piece:
+    problem = record(harness, "problem")
+    if problem:
+        return bad(cut(text(problem, "message"), 80))
+    return dim("as far as its manifest goes; probe it")
+
+
+def _show(context: Context, args: Namespace) -> int:
+    harness = record(context.get(at("harnesses", args.harness)))
+    if context.output.is_json:
+        context.output.value(harness)
+    else:
+        _tell(context.output, harness)
+    return 0
+
+
+def _tell(output: Output, harness: Json) -> None:
+    problem = record(harness, "problem")
+    output.line(bold(text(harness, "id")), "  ", _name(harness))
+    output.fields(
+        [
+            ("problem", [bad(text(problem, "message")), f" {text(problem, 'hint')}"] if problem else ""),
+            ("summary", text(harness, "summary")),
+            ("homepage", text(harness, "homepage")),
+            ("install", text(harness, "install")),
+            ("tested", text(harness, "tested", default="unknown: no version was tried")),
+            ("maintainer", f"{text(harness, 'maintainer')} ({text(harness, 'tier')})"),
+            ("origin", f"{text(harness, 'origin')}  {text(harness, 'folder')}"),
+            ("layers", ", ".join(texts(harness, "layers")) if len(texts(harness, "layers")) > 1 else ""),
+            ("plugin", text(harness, "plugin", default="none")),
+        ],
+        indent=2,
+    )
+    for quirk in texts(harness, "quirks"):
+        output.line("  ", dim("quirk  "), quirk)
+    for mode in records(harness, "modes"):
+        default = " (default)" if text(mode, "id") == text(harness, "default_mode") else ""
+        output.line()
+        output.line("  ", bold(f"mode {text(mode, 'id')}"), dim(f"{default}  over {text(mode, 'transport')}"))
+        if postures := texts(mode, "postures"):
+            output.line("    ", dim("postures  "), "; ".join(postures))
+        output.fields(
+            [(name, _claim(record(mode, "capabilities", name))) for name in record(mode, "capabilities")],
+            indent=4,
+        )
+
+
+def _claim(claim: Json) -> list[Piece]:
+    support = text(claim, "support", default="unknown")
+    since = text(claim, "since")
+    tone = {"supported": "yes", "unsupported": "no"}.get(support, "unknown")
+    note = text(claim, "note")
+    shown = toned(tone) if tone != "unknown" else warn("unknown")
+    return [
+        shown,
+        f" since {since}" if since else "",
+        dim(f"  {text(claim, 'evidence', default='declared')}"),
+        dim(f"  {cut(note, 80)}" if note else ""),
+    ]
+
+
+def _probe(context: Context, args: Namespace) -> int:
+    from inspan.model.errors import UsageError
+
+    if bool(args.harness) == bool(args.all):
+        raise UsageError("Name one harness, or give --all.", hint="See `inspan harness list`.")
+    ids = [text(one, "id") for one in context.harnesses()] if args.all else [args.harness]
+    results = [record(context.call("POST", at("harnesses", one, "probe"))) for one in ids]
+    if context.output.is_json:
+        context.output.value(results if args.all else results[0])
+    else:
+        rows = [
+            [
+                bold(text(one, "harness")),
+                toned(text(one, "installed", default="unknown")),
+                text(one, "version", default="unknown"),
+                toned(text(one, "tested", default="unknown")),
+                text(one, "program", default="not found"),
+            ]
+            for one in results
+        ]
+        context.output.table(["HARNESS", "INSTALLED", "VERSION", "TESTED", "PROGRAM"], rows)
+        for one in results:
+            for problem in records(one, "problems"):
+                context.output.line("  ", bold(text(one, "harness")), f": {text(problem, 'message')}")
+                if hint := text(problem, "hint"):
+                    context.output.line(dim(f"    next: {hint}"))
+    from .exits import Exit
+
+    return 0 if args.all or text(results[0], "installed") == "yes" else Exit.HARNESS
+
+
+def _replay(context: Context, args: Namespace) -> int:
+    from .replaying import replay
+
+    return replay(context, args.harness, args.recording, mode=args.mode)
+
+
+def _trust(context: Context, args: Namespace) -> int:
+    from .trusting import trust
+
+    return trust(context, args.harness, is_revoking=args.revoke)

@@ -1,0 +1,251 @@
+"""Events in words: one line for a person for every kind of event in the log."""
+
+from __future__ import annotations
+
+import time
+
+from .fields import Json, flag, items, number, record, records, text, texts
+from .output import Piece, bad, bold, cut, dim, good, toned, warn
+
+__all__ = ["asked", "clock", "option_names", "phrase", "since"]
+
+_TEXT_COLUMNS = 100
+
+
+def phrase(kind: str, event: Json) -> list[Piece]:
+    """What an event says. Text of a message is not among them: it is shown as it comes."""
+    match kind:
+        case "seat_added":
+            return ["seat added: ", bold(text(event, "harness")), " in ", text(event, "workspace")]
+        case "seat_removed":
+            return ["seat removed"]
+        case "stop_requested":
+            return ["stop requested"]
+        case "cancel_requested":
+            return [warn("cancel requested")]
+        case "permission_opened":
+            return [warn("asks: "), *asked(record(event, "tool_call")), dim(f"  {option_names(event)}")]
+        case "permission_answered":
+            return _answered(event)
+        case "turn_ended":
+            return _turn_ended(event)
+        case _ if kind.startswith(("launch_", "session_open")):
+            return _launch(kind, event)
+        case _ if kind.startswith("delivery_"):
+            return _delivery(kind, event)
+        case _:
+            return _content(kind, event)
+
+
+def asked(tool_call: Json) -> list[Piece]:
+    """What a permission request is about, as far as the harness says."""
+    title = (
+        text(tool_call, "title")
+        or f"tool call {text(tool_call, 'id') or 'unknown'} (the harness says no more)"
+    )
+    kind = text(tool_call, "kind")
+    pieces: list[Piece] = [bold(cut(title, 2 * _TEXT_COLUMNS))]
+    if kind:
+        pieces.append(dim(f" ({kind})"))
+    return pieces
+
+
+def option_names(request: Json) -> str:
+    """The harness's own labels of a request's options, in its order."""
+    names = [cut(text(one, "name") or text(one, "id"), 40) for one in records(request, "options")]
+    return f"[{' | '.join(names)}]" if names else "[no options]"
+
+
+def clock(at: str) -> str:
+    """The local time of day of an RFC 3339 time."""
+    from datetime import datetime
+
+    try:
+        return datetime.fromisoformat(at).astimezone().strftime("%H:%M:%S")
+    except ValueError:
+        return at or "--:--:--"
+
+
+def since(at: str) -> str:
+    """How long ago an RFC 3339 time was, in the largest unit that says enough."""
+    from datetime import datetime
+
+    try:
+        seconds = max(0.0, time.time() - datetime.fromisoformat(at).timestamp())
+    except ValueError:
+        return "unknown"
+    for size, unit in ((86400, "d"), (3600, "h"), (60, "min")):
+        if seconds >= 2 * size:
+            return f"{int(seconds // size)} {unit}"
+    return f"{int(seconds)} s"
+
+
+def _launch(kind: str, event: Json) -> list[Piece]:
+    match kind:
+        case "launch_requested":
+            by = " by a prompt" if text(event, "by") == "prompt" else ""
+            return [f"launch requested{by}: {text(event, 'attempt')}"]
+        case "launch_starting":
+            return [
+                "starting ",
+                cut(" ".join([text(event, "program"), *texts(event, "arguments")]), _TEXT_COLUMNS),
+            ]
+        case "launch_started":
+            return [f"process {number(event, 'pid')} runs"]
+        case "launch_connected":
+            name = " ".join(filter(None, [text(event, "harness_name"), text(event, "harness_version")]))
+            return ["connected", *([" to ", bold(name)] if name else [])]
+        case "session_opened":
+            return [f"session opened: {text(event, 'how')}"]
+        case "session_open_failed":
+            return [bad(f"no session was opened ({text(event, 'outcome')})"), *_error(event)]
+        case "launch_ended":
+            return _launch_ended(event)
+        case _:
+            return _unknown(kind)
+
+
+def _launch_ended(event: Json) -> list[Piece]:
+    reason = text(event, "reason")
+    words = {
+        "stopped": "stopped",
+        "exit": "the harness's process ended by itself",
+        "holder_lost": "the holder is gone",
+        "never_started": "the harness was never started",
+        "failed": "the launch failed",
+    }.get(reason, reason)
+    exit_code, signal = number(event, "exit_code"), number(event, "signal")
+    how = (
+        f" (exit {exit_code})"
+        if exit_code is not None
+        else f" (signal {signal})"
+        if signal is not None
+        else ""
+    )
+    said = text(event, "stderr_tail").strip()
+    tail: list[Piece] = (
+        [dim(f"  its last words: {cut(said.splitlines()[-1], _TEXT_COLUMNS)}")] if said else []
+    )
+    tone = dim if reason == "stopped" else bad
+    return [tone(words + how), *_error(event), *tail]
+
+
+def _delivery(kind: str, event: Json) -> list[Piece]:
+    match kind:
+        case "delivery_queued":
+            return ["prompt queued: ", dim(cut(text(event, "text"), _TEXT_COLUMNS))]
+        case "delivery_held":
+            return [warn(f"prompt held: {text(event, 'why')}"), *_error(event)]
+        case "delivery_sending":
+            return ["turn begins"]
+        case "delivery_sent":
+            return [dim("prompt written to the harness")]
+        case "delivery_started":
+            return [dim("the harness works on it")]
+        case "delivery_refused":
+            return [bad("prompt refused"), *_error(event)]
+        case "delivery_failed":
+            return [bad("prompt failed"), *_error(event)]
+        case "delivery_unknown":
+            return [
+                bad("prompt unknown: it may or may not have arrived, and is not repeated"),
+                *_error(event),
+            ]
+        case _:
+            return _unknown(kind)
+
+
+def _turn_ended(event: Json) -> list[Piece]:
+    outcome, raw = text(event, "outcome"), text(event, "raw_reason")
+    pieces: list[Piece] = ["turn ended: ", toned(outcome)]
+    if raw and raw != outcome:
+        pieces.append(dim(f" ({cut(raw, 60)})"))
+    pieces.extend(_error(event))
+    used = record(event, "usage")
+    total = number(used, "total_tokens")
+    if total is not None:
+        pieces.append(dim(f"  {int(total)} tokens, counted per {text(used, 'kind', default='unknown')}"))
+    return pieces
+
+
+def _answered(event: Json) -> list[Piece]:
+    decision = text(event, "decision")
+    by = {
+        "operator": "by you or another operator",
+        "posture": "by the seat's posture",
+        "expiry": "because nobody answered in time",
+        "cancel": "because the turn was cancelled",
+        "launch_end": "because the harness ended",
+        "harness": "by the harness itself",
+    }.get(text(event, "by"), text(event, "by"))
+    name = text(event, "option_name")
+    reason = text(event, "reason")
+    return [
+        "answered: ",
+        toned(decision),
+        f" {by}",
+        dim(f"  {name!r}" if name else ""),
+        dim(f"  {cut(reason, 80)}" if reason else ""),
+    ]
+
+
+def _content(kind: str, event: Json) -> list[Piece]:
+    match kind:
+        case "tool_call":
+            return _tool_call(event)
+        case "plan":
+            entries = records(event, "entries")
+            done = sum(text(one, "status") == "completed" for one in entries)
+            now = next((text(one, "content") for one in entries if text(one, "status") == "in_progress"), "")
+            return [f"plan: {done} of {len(entries)} done", dim(f"  now: {cut(now, 80)}" if now else "")]
+        case "commands":
+            return [dim(f"offers {len(items(event, 'names'))} commands")]
+        case "mode":
+            return [dim(f"session mode: {text(event, 'current')}")]
+        case "config":
+            values = ", ".join(f"{name}={value}" for name, value in record(event, "values").items())
+            return [dim(f"session options: {cut(values, _TEXT_COLUMNS)}")]
+        case "usage":
+            used, size = number(event, "used"), number(event, "size")
+            return [dim(f"context: {_count(used)} of {_count(size)} tokens")]
+        case "session_info":
+            return [dim(f"title: {cut(text(event, 'title') or 'unknown', 80)}")]
+        case "noise":
+            return [dim(f"{number(event, 'lines')} lines of noise: {cut(text(event, 'sample'), 80)}")]
+        case "protocol_fault":
+            weight = "fatal" if flag(event, "fatal") else "the launch goes on"
+            return [bad(f"protocol fault: {cut(text(event, 'message'), 120)}"), dim(f" ({weight})")]
+        case "unknown_update":
+            return [dim(f"an update that Inspan does not know: {cut(text(event, 'kind'), 60)}")]
+        case "unknown_message":
+            what = "a request" if flag(event, "answered") else "a notification"
+            return [dim(f"{what} that Inspan does not know: {cut(text(event, 'method'), 60)}")]
+        case _:
+            return _unknown(kind)
+
+
+def _tool_call(event: Json) -> list[Piece]:
+    status = text(event, "status")
+    mark = {"completed": good("done"), "failed": bad("failed"), "in_progress": dim("works")}.get(
+        status, dim(status)
+    )
+    pieces: list[Piece] = ["tool: ", bold(cut(text(event, "title") or text(event, "id"), _TEXT_COLUMNS))]
+    if status:
+        pieces.extend([" ", mark])
+    return pieces
+
+
+def _error(event: Json) -> list[Piece]:
+    error = record(event, "error")
+    if not error:
+        return []
+    hint = text(error, "hint")
+    return [": ", cut(text(error, "message"), 2 * _TEXT_COLUMNS), dim(f"  next: {hint}" if hint else "")]
+
+
+def _count(value: float | None) -> str:
+    return "unknown" if value is None else str(int(value))
+
+
+def _unknown(kind: str) -> list[Piece]:
+    return [dim(f"{kind}: an event that this version does not know")]

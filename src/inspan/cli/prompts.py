@@ -1,0 +1,45 @@
+"""Prompts on their way out: where the text comes from, and how it is queued exactly once."""
+
+from __future__ import annotations
+
+import sys
+
+from inspan.model.errors import InspanError, UsageError
+from inspan.model.ids import new_id
+
+from .context import Context, at
+from .fields import Json, record
+
+__all__ = ["queue_prompt", "read_prompt"]
+
+
+def read_prompt(words: list[str]) -> str:
+    """The prompt: the words of the command line, or standard input for `-` and for none.
+
+    Raises:
+        UsageError: There is no text.
+    """
+    if words and words != ["-"]:
+        prompt = " ".join(words)
+    elif not words and sys.stdin.isatty():
+        raise UsageError("There is no prompt.", hint="Give it as words, or on standard input.")
+    else:
+        prompt = sys.stdin.buffer.read().decode("utf-8", "replace")
+    if not prompt.strip():
+        raise UsageError("The prompt is empty.", hint="Give some text.")
+    return prompt
+
+
+def queue_prompt(context: Context, seat: str, prompt: str, *, delivery: str | None = None) -> Json:
+    """Queues `prompt` and gives the delivery's view.
+
+    The id is chosen here where the caller names none. So a daemon that dies before it answers is asked again
+    without a risk: the same id reads back what became of the prompt.
+    """
+    body = {"text": prompt, "id": delivery or new_id("d")}
+    try:
+        return record(context.call("POST", at("seats", seat, "prompts"), body=body))
+    except InspanError as error:
+        if error.code != "daemon_unreachable":
+            raise
+    return record(context.call("POST", at("seats", seat, "prompts"), body=body))

@@ -1,0 +1,213 @@
+"""`inspan seat`: add, list, show and remove seats."""
+
+from __future__ import annotations
+
+from .arguments import Namespace, Parser
+from .context import Context, at
+from .fields import Json, flag, number, record, records, text, texts
+from .output import Output, Piece, bold, cut, dim, toned, warn
+from .phrases import since
+from .seat_options import add_seat_options, new_seat
+
+__all__ = ["build_seat", "harness_label", "status_label"]
+
+
+def build_seat(parser: Parser) -> None:
+    """Adds the actions of `seat`."""
+    add = parser.action("add", "make a seat on a harness", _add)
+    add.name("name", "seat", "its name: a-z, 0-9, '.', '_' and '-'")
+    add.name_option("--harness", "harness", "the harness to seat (see `inspan harness list`)")
+    add_seat_options(add)
+    add.example(
+        "inspan seat add review --harness ID",
+        "in this folder, asking before everything that the harness asks",
+    )
+    add.example(
+        "inspan seat add fix --harness ID --workspace ~/src/app --unattended allow_once",
+        "in another folder; Inspan allows each request once, and keeps a record of it",
+    )
+    seats = parser.action("list", "list all seats", _list)
+    seats.example("inspan seat list --json", "as one JSON array")
+    show = parser.action("show", "show all that is known of a seat", _show)
+    show.name("name", "seat", "the seat")
+    show.example("inspan seat show review", "its state, conversation, queue and posture")
+    remove = parser.action("remove", "remove a seat; its history stays in the log", _remove)
+    remove.name("name", "seat", "the seat")
+    remove.add_argument("--stop", action="store_true", help="stop its harness first, where one runs")
+    remove.example("inspan seat remove review --stop", "stops the harness and removes the seat")
+
+
+def status_label(seat: Json) -> Piece:
+    """A seat's status; one that is unknown stays so."""
+    return toned(text(seat, "status", default="unknown"))
+
+
+def harness_label(seat: Json) -> str:
+    """The seat's harness, and whether it is a scripted stand-in."""
+    return text(seat, "harness") + (" (scripted)" if flag(seat, "scripted") else "")
+
+
+def _add(context: Context, args: Namespace) -> int:
+    from inspan.model.errors import UsageError
+
+    if not args.harness:
+        known = ", ".join(text(one, "id") for one in context.harnesses())
+        raise UsageError("A seat needs a harness.", hint=f"Add --harness ID, with one of: {known}.")
+    seat = record(context.call("POST", "/v1/seats", body=new_seat(args, args.name)))
+    if context.output.is_json:
+        context.output.value(seat)
+    else:
+        context.output.line("added ", bold(text(seat, "name")), f" on {harness_label(seat)}")
+        context.output.remark(dim(f'  next: `inspan send {text(seat, "name")} "…"`'))
+    return 0
+
+
+def _list(context: Context, _: Namespace) -> int:
+    seats = context.seats()
+    if context.output.is_json:
+        context.output.value(seats)
+    elif not seats:
+        context.output.remark("There are no seats yet.")
+        context.output.remark(
+            "  next: `inspan seat add NAME --harness ID`; `inspan harness list` shows the ids."
+        )
+    else:
+        context.output.table(
+            ["SEAT", "STATUS", "HARNESS", "QUEUE", "LAST TURN", "WORKSPACE"], [_row(seat) for seat in seats]
+        )
+    return 0
+
+
+def _row(seat: Json) -> list[Piece]:
+    last = record(seat, "last_turn")
+    asks = records(seat, "needs_input")
+    return [
+        bold(text(seat, "name")),
+        status_label(seat),
+        harness_label(seat),
+        str(len(records(seat, "queue"))),
+        toned(text(last, "outcome", default="open")) if last else dim("none"),
+        text(seat, "workspace") + (f"  asks: {cut(text(asks[0], 'summary'), 60)}" if asks else ""),
+    ]
+
+
+def _show(context: Context, args: Namespace) -> int:
+    seat = context.seat(args.name)
+    if context.output.is_json:
+        context.output.value(seat)
+    else:
+        _tell(context.output, seat)
+    return 0
+
+
+def _tell(output: Output, seat: Json) -> None:
+    activity, session, launch = record(seat, "activity"), record(seat, "session"), record(seat, "launch")
+    problem, last = record(seat, "problem"), record(seat, "last_turn")
+    output.line(bold(text(seat, "name")), "  ", status_label(seat))
+    output.fields(
+        [
+            ("problem", [warn(text(problem, "message")), f" {text(problem, 'hint')}"] if problem else ""),
+            ("harness", _harness(seat)),
+            ("mode", text(seat, "mode")),
+            ("workspace", text(seat, "workspace")),
+            ("posture", _posture(record(seat, "posture"))),
+            ("model", _asked_for(text(seat, "model"))),
+            ("environment", ", ".join(texts(seat, "environment"))),
+            ("activity", [toned(text(activity, "value", default="unknown")), dim(f"  {_why(activity)}")]),
+            ("background", text(seat, "background", default="unknown")),
+            ("conversation", _session(session)),
+            ("title", text(session, "title")),
+            ("context", _usage(record(seat, "usage"))),
+            ("launch", _launch(launch)),
+            ("in flight", _prompt(record(seat, "in_flight"))),
+            (
+                "last turn",
+                [toned(text(last, "outcome", default="open")), f"  {text(last, 'id')}"] if last else "",
+            ),
+            ("turns", str(int(number(seat, "turns") or 0))),
+        ],
+        indent=2,
+    )
+    for one in records(seat, "needs_input"):
+        output.line("  ", warn("needs input: "), cut(text(one, "summary"), 120))
+        if request := text(one, "request"):
+            output.line(dim(f"    `inspan approve {request}` or `inspan deny {request}`"))
+    for place, one in enumerate(records(seat, "queue"), start=1):
+        output.line(dim(f"  queued {place}: "), *_prompt(one))
+
+
+def _harness(seat: Json) -> list[Piece]:
+    name = text(seat, "harness_name")
+    return [harness_label(seat), dim(f"  {name}" if name else "")]
+
+
+def _posture(posture: Json) -> str:
+    timeout_s = number(posture, "permission_timeout_s")
+    waits = "waits for ever" if timeout_s is None else f"rejected after {timeout_s:g} s"
+    return (
+        f"approvals {text(posture, 'approvals')}, sandbox {text(posture, 'sandbox')},"
+        f" answered by {text(posture, 'unattended')}, {waits} ({text(posture, 'source')})"
+    )
+
+
+def _asked_for(model: str) -> str:
+    return f"{model} (asked for, not observed)" if model else ""
+
+
+def _why(activity: Json) -> str:
+    age = number(activity, "age_s")
+    seen = f", {int(age)} s ago" if age is not None else ""
+    return f"{text(activity, 'why')} ({text(activity, 'source')}{seen})"
+
+
+def _session(session: Json) -> str:
+    identity = text(session, "identity", default="unknown")
+    if identity != "known":
+        return identity
+    opened = "open" if flag(session, "open") else "kept, not open"
+    outcome = text(session, "resume_outcome")
+    return f"{text(session, 'id')} ({opened}{f', resume: {outcome}' if outcome else ''})"
+
+
+def _usage(usage: Json) -> str:
+    used, size = number(usage, "used"), number(usage, "size")
+    if text(usage, "status") != "reported":
+        return text(usage, "status", default="unknown")
+    shown = [("unknown" if one is None else str(int(one))) for one in (used, size)]
+    return f"{shown[0]} of {shown[1]} tokens"
+
+
+def _launch(launch: Json) -> list[Piece]:
+    if not launch:
+        return [dim("never launched")]
+    pid = number(launch, "pid")
+    alive = text(launch, "status") != "ended"
+    pieces: list[Piece] = [text(launch, "status"), f" (pid {int(pid)})" if pid is not None and alive else ""]
+    if reason := text(launch, "reason"):
+        pieces.append(f" ({reason})")
+    pieces.append(dim(f"  begun {since(text(launch, 'begun_at'))} ago"))
+    if message := text(launch, "error", "message"):
+        pieces.append(f"  {message}")
+    return pieces
+
+
+def _prompt(delivery: Json) -> list[Piece]:
+    if not delivery:
+        return []
+    held = text(delivery, "held")
+    return [
+        toned(text(delivery, "state")),
+        warn(f" ({held})") if held else "",
+        f"  {text(delivery, 'id')}  ",
+        dim(cut(text(delivery, "text"), 60)),
+    ]
+
+
+def _remove(context: Context, args: Namespace) -> int:
+    query: dict[str, object] = {"stop": True} if args.stop else {}
+    seat = record(context.call("DELETE", at("seats", args.name), query=query))
+    if context.output.is_json:
+        context.output.value(seat)
+    else:
+        context.output.line("removed ", bold(args.name), dim("; its history stays in the log"))
+    return 0

@@ -1,0 +1,94 @@
+"""The options that describe a new seat, and the request made from them: `seat add` and `run` share them."""
+
+from __future__ import annotations
+
+import argparse
+import os
+
+from inspan.model.errors import UsageError
+
+from .arguments import Namespace, Parser, seconds
+from .fields import Json
+
+__all__ = ["add_seat_options", "new_seat"]
+
+_APPROVALS = ("ask", "edits", "bypass")
+_SANDBOXES = ("none", "workspace", "read_only")
+_UNATTENDED = ("person", "reject", "allow_once", "allow_always")
+
+
+def add_seat_options(parser: Parser) -> None:
+    """Adds `--workspace`, `--mode`, `--model`, `--env` and the posture's options."""
+    parser.add_argument(
+        "--workspace", metavar="DIR", default=".", help="the folder it works in (default: this one)"
+    )
+    parser.name_option("--mode", "mode", "the way to drive the harness (default: the manifest's)")
+    parser.add_argument("--model", metavar="M", help="the model to ask for, in the harness's own spelling")
+    parser.add_argument(
+        "--env",
+        metavar="K=V",
+        action="append",
+        default=[],
+        help="a variable for the harness; K alone takes the value from this environment; repeatable",
+    )
+    posture = parser.add_argument_group(
+        "posture: what the seat may do unasked (what a harness cannot honour is refused, never weakened)"
+    )
+    posture.add_argument(
+        "--approvals", choices=_APPROVALS, help="what the harness must ask before it does it"
+    )
+    posture.add_argument("--sandbox", choices=_SANDBOXES, help="what the harness's own sandbox confines")
+    posture.add_argument(
+        "--unattended",
+        choices=_UNATTENDED,
+        help="how Inspan answers what the harness asks (default: person, which leaves it to you)",
+    )
+    posture.add_argument(
+        "--permission-timeout",
+        metavar="S",
+        type=_timeout,
+        default=argparse.SUPPRESS,
+        help="seconds after which an unanswered request is rejected, or none (default: 3600)",
+    )
+
+
+def new_seat(args: Namespace, name: str) -> Json:
+    """The request for a new seat."""
+    body: Json = {
+        "name": name,
+        "harness": args.harness,
+        "workspace": os.path.abspath(os.path.expanduser(args.workspace)),
+        "mode": args.mode,
+        "model": args.model,
+        "posture": _posture(args),
+        "environment": dict(map(_variable, args.env)),
+    }
+    return {field: value for field, value in body.items() if value not in (None, {})}
+
+
+def _posture(args: Namespace) -> Json | None:
+    chosen: Json = {
+        field: getattr(args, field)
+        for field in ("approvals", "sandbox", "unattended")
+        if getattr(args, field)
+    }
+    if "permission_timeout" in args:
+        chosen["permission_timeout_s"] = args.permission_timeout
+    return {**chosen, "source": "operator"} if chosen else None
+
+
+def _timeout(word: str) -> float | None:
+    return None if word == "none" else seconds(word)
+
+
+def _variable(word: str) -> tuple[str, str]:
+    name, is_given, value = word.partition("=")
+    if not name or "\0" in word:
+        raise UsageError(f"{word!r} is no variable.", hint="Give it as --env NAME=VALUE, or --env NAME.")
+    if not is_given:
+        if name not in os.environ:
+            raise UsageError(
+                f"The variable {name!r} is not set here.", hint=f"Give its value: --env {name}=VALUE."
+            )
+        value = os.environ[name]
+    return name, value

@@ -1,0 +1,61 @@
+"""`inspan send`: a prompt into a seat's queue."""
+
+from __future__ import annotations
+
+from .arguments import Namespace, Parser, seconds
+from .context import Context
+from .fields import Json, number, text
+from .output import Output, dim, toned, warn
+from .prompts import queue_prompt, read_prompt
+
+__all__ = ["build_send", "tell_queued"]
+
+
+def build_send(parser: Parser) -> None:
+    """Adds the arguments of `send`."""
+    parser.name("seat", "seat", "the seat")
+    parser.add_argument(
+        "text", metavar="TEXT", nargs="*", help="the prompt; - or nothing reads standard input"
+    )
+    parser.add_argument(
+        "--wait", action="store_true", help="show the turn, and end with its outcome as status"
+    )
+    parser.add_argument("--id", metavar="ID", help="the delivery's id: the same id never sends twice")
+    parser.add_argument(
+        "--timeout", metavar="S", type=seconds, help="with --wait: stop waiting after S seconds"
+    )
+    parser.set_defaults(run=_send)
+    parser.example('inspan send review "Look at the last commit."', "queues it and returns")
+    parser.example(
+        "git diff | inspan send review --wait", "reads standard input and waits for the turn's end"
+    )
+    parser.example("inspan send review --id nightly-7 - < task.md", "safe to repeat: it is sent once")
+
+
+def tell_queued(output: Output, delivery: Json) -> None:
+    """Says what became of a prompt so far, and what to do where it waits."""
+    held, ahead = text(delivery, "held"), int(number(delivery, "ahead") or 0)
+    output.line(
+        toned(text(delivery, "state")),
+        warn(f" ({held})") if held else "",
+        f"  {text(delivery, 'id')}",
+        dim(f"  after {ahead} others" if ahead else ""),
+    )
+    if hint := text(delivery, "hint"):
+        output.remark("  next: ", hint)
+
+
+def _send(context: Context, args: Namespace) -> int:
+    prompt = read_prompt(args.text)
+    # A prompt with an id may be one of an earlier call: then its story began anywhere in the log.
+    after = int(number(context.status(), "last_position") or 0) if args.wait and not args.id else 0
+    delivery = queue_prompt(context, args.seat, prompt, delivery=args.id)
+    if not args.wait:
+        if context.output.is_json:
+            context.output.value(delivery)
+        else:
+            tell_queued(context.output, delivery)
+        return 0
+    from .waiting import wait_for
+
+    return wait_for(context, delivery, after=after, timeout_s=args.timeout)

@@ -1,0 +1,196 @@
+"""`inspan cancel`, `deliveries`, `delivery`, `turns`, `explain`: what became of the work, and why it is believed."""
+
+from __future__ import annotations
+
+from .arguments import Namespace, Parser
+from .context import Context, at
+from .fields import Json, flag, number, record, records, text, texts
+from .output import Output, Piece, bold, cut, dim, toned, warn
+from .phrases import since
+from .seat import status_label
+
+__all__ = ["build_cancel", "build_deliveries", "build_delivery", "build_explain", "build_turns"]
+
+
+def build_cancel(parser: Parser) -> None:
+    """Adds the arguments of `cancel`."""
+    parser.name("seat", "seat", "the seat")
+    parser.set_defaults(run=_cancel)
+    parser.example("inspan cancel review", "and `inspan watch review --until idle` waits for its end")
+
+
+def build_deliveries(parser: Parser) -> None:
+    """Adds the arguments of `deliveries`."""
+    parser.name("seat", "seat", "the seat")
+    parser.set_defaults(run=_deliveries)
+    parser.example("inspan deliveries review", "the newest prompts, with how their turns ended")
+
+
+def build_delivery(parser: Parser) -> None:
+    """Adds the actions of `delivery`."""
+    show = parser.action("show", "show how far a prompt got", _show_delivery)
+    show.name("delivery", "delivery", "the delivery's id")
+    show.example("inspan delivery show nightly-7", "its state, its turn, and what to do where it waits")
+    withdraw = parser.action("withdraw", "take a prompt out of the queue", _withdraw)
+    withdraw.name("delivery", "delivery", "the delivery's id")
+    withdraw.example("inspan delivery withdraw nightly-7", "refused where the prompt went out already")
+
+
+def build_turns(parser: Parser) -> None:
+    """Adds the arguments of `turns`."""
+    parser.name("seat", "seat", "the seat")
+    parser.set_defaults(run=_turns)
+    parser.example("inspan turns review", "the newest turns and their outcomes")
+
+
+def build_explain(parser: Parser) -> None:
+    """Adds the arguments of `explain`."""
+    parser.name("seat", "seat", "the seat")
+    parser.set_defaults(run=_explain)
+    parser.example("inspan explain review", "which source said what, when, and which of them won")
+
+
+def _cancel(context: Context, args: Namespace) -> int:
+    seat = record(context.call("POST", at("seats", args.seat, "cancel")))
+    if context.output.is_json:
+        context.output.value(seat)
+    else:
+        context.output.line("cancel requested on ", bold(args.seat), dim("; the harness ends the turn"))
+        if queue := records(seat, "queue"):
+            context.output.line(dim(f"  {len(queue)} prompts stay in the queue"))
+    return 0
+
+
+def _deliveries(context: Context, args: Namespace) -> int:
+    deliveries = records(context.get(at("seats", args.seat, "deliveries")))
+    if context.output.is_json:
+        context.output.value(deliveries)
+    elif not deliveries:
+        context.output.remark(f"Nothing was sent to {args.seat!r} yet.")
+    else:
+        context.output.table(
+            ["DELIVERY", "STATE", "TURN", "AGE", "PROMPT"],
+            [
+                [
+                    text(one, "id"),
+                    toned(text(one, "state")),
+                    toned(_outcome(one)),
+                    since(text(one, "queued_at")),
+                    dim(cut(text(one, "text"), 60)),
+                ]
+                for one in deliveries
+            ],
+        )
+    return 0
+
+
+def _outcome(delivery: Json) -> str:
+    return text(delivery, "turn_outcome") or ("open" if text(delivery, "turn") else "none")
+
+
+def _show_delivery(context: Context, args: Namespace) -> int:
+    delivery = record(context.get(at("deliveries", args.delivery)))
+    if context.output.is_json:
+        context.output.value(delivery)
+    else:
+        _tell_delivery(context.output, delivery)
+    return 0
+
+
+def _withdraw(context: Context, args: Namespace) -> int:
+    delivery = record(context.call("DELETE", at("deliveries", args.delivery)))
+    if context.output.is_json:
+        context.output.value(delivery)
+    else:
+        _tell_delivery(context.output, delivery)
+    return 0
+
+
+def _tell_delivery(output: Output, delivery: Json) -> None:
+    held, error = text(delivery, "held"), record(delivery, "error")
+    output.line(
+        bold(text(delivery, "id")), "  ", toned(text(delivery, "state")), warn(f" ({held})" if held else "")
+    )
+    output.fields(
+        [
+            ("seat", text(delivery, "seat")),
+            ("queued", f"{since(text(delivery, 'queued_at'))} ago"),
+            (
+                "ahead",
+                str(int(number(delivery, "ahead") or 0)) if text(delivery, "state") == "queued" else "",
+            ),
+            (
+                "turn",
+                [text(delivery, "turn"), "  ", toned(_outcome(delivery))] if text(delivery, "turn") else "",
+            ),
+            ("error", [text(error, "message"), dim(f"  {text(error, 'hint')}")] if error else ""),
+            ("prompt", cut(text(delivery, "text"), 200)),
+            ("next", text(delivery, "hint")),
+        ],
+        indent=2,
+    )
+
+
+def _turns(context: Context, args: Namespace) -> int:
+    turns = records(context.get(at("seats", args.seat, "turns")))
+    if context.output.is_json:
+        context.output.value(turns)
+    elif not turns:
+        context.output.remark(f"{args.seat!r} had no turn yet.")
+    else:
+        context.output.table(
+            ["TURN", "OUTCOME", "BEGUN", "DELIVERY", "WHY"],
+            [
+                [
+                    text(one, "id"),
+                    toned(text(one, "outcome", default="open")),
+                    f"{since(text(one, 'begun_at'))} ago",
+                    text(one, "delivery"),
+                    dim(cut(_reason(one), 80)),
+                ]
+                for one in turns
+            ],
+        )
+    return 0
+
+
+def _reason(turn: Json) -> str:
+    asked = "cancel requested" if flag(turn, "cancel_requested") else ""
+    return ", ".join(filter(None, [asked, text(turn, "raw_reason"), text(turn, "error", "message")]))
+
+
+def _explain(context: Context, args: Namespace) -> int:
+    explained = record(context.get(at("seats", args.seat, "explain")))
+    if context.output.is_json:
+        context.output.value(explained)
+        return 0
+    output, activity = context.output, record(explained, "activity")
+    output.line(bold(text(explained, "seat")), "  ", status_label(explained))
+    value = text(activity, "value", default="unknown")
+    output.line(
+        "  activity ", toned(value), dim(f"  by {text(activity, 'source')}: {text(activity, 'rule')}")
+    )
+    if why := text(activity, "why"):
+        output.line("  because ", why)
+    for one in records(explained, "needs_input"):
+        output.line(
+            "  ", warn("needs input: "), cut(text(one, "summary"), 120), dim(f"  ({text(one, 'kind')})")
+        )
+    if evidence := records(explained, "evidence"):
+        output.line()
+        output.table(["", "SOURCE", "SAYS", "AGE", "EVENT", "RULE"], [_evidence(one) for one in evidence])
+    for note in texts(explained, "notes"):
+        output.line("  ", note)
+    return 0
+
+
+def _evidence(line: Json) -> list[Piece]:
+    age, position = number(line, "age_s"), number(line, "position")
+    return [
+        toned("yes") if flag(line, "won") else "",
+        text(line, "source"),
+        cut(text(line, "says"), 80),
+        f"{int(age)} s" if age is not None else "unknown",
+        str(int(position)) if position is not None else "",
+        dim(text(line, "rule")),
+    ]
