@@ -299,4 +299,4 @@ class AnySeat(RuleBasedStateMachine):
 
 
 TestAnySeat = AnySeat.TestCase
-TestAnySeat.settings = settings(max_examples=150, stateful_step_count=40, deadline=None)
+TestAnySeat.settings = settings(max_examples=200, stateful_step_count=40, deadline=None)

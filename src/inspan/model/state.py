@@ -12,7 +12,7 @@ from typing import Literal
 import msgspec
 
 from .content import CommandsUpdated, ConfigUpdated, ModeUpdated, SessionInfoUpdated, UsageUpdated
-from .delivery import DeliveryState, HeldReason
+from .delivery import FINAL_DELIVERY_STATES, DeliveryState, HeldReason
 from .events import (
     CancelRequested,
     DeliveryFailed,
@@ -262,7 +262,7 @@ def evolve(state: SeatState | None, draft: EventDraft) -> SeatState:
         )
     if state is None:
         raise ValueError(f"the first event of a seat is SeatAdded, not {type(event).__name__}")
-    is_history = draft.launch is not None and state.launch is not None and draft.launch != state.launch.id
+    is_history = draft.launch is not None and (state.launch is None or draft.launch != state.launch.id)
     if is_history and not isinstance(event, LaunchRequested):
         return state
     match event:
@@ -489,7 +489,7 @@ def _advance(state: SeatState, delivery: str, to: DeliveryState) -> SeatState:
     flight = state.in_flight
     if flight is None or flight.delivery != delivery or flight.state is to:
         return state
-    if flight.state is DeliveryState.STARTED:
+    if flight.state in FINAL_DELIVERY_STATES:
         return state
     return _set(state, in_flight=_set(flight, state=to))
 

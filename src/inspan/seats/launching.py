@@ -158,12 +158,15 @@ def note_refused(decision: Decision, seen: LaunchRefused) -> None:
     reason = "never_started" if seen.never_started else "failed"
     if launch.stopped_by == "operator":
         reason = "stopped"
+    why = HeldReason.STOPPED if reason == "stopped" else HeldReason.LAUNCH_FAILED
+    # A launch that is given up usually has nothing open; one that is given up late must leave nothing open.
+    close_permissions(decision, AnsweredBy.LAUNCH_END, "the launch came to nothing")
+    _end_flight(decision, reason, seen.error, "launch.refused", why)
     decision.emit(
         LaunchEnded(launch=seen.launch, reason=reason, error=None if reason == "stopped" else seen.error),
         source=Source.CORE,
         rule="launch.refused",
     )
-    why = HeldReason.STOPPED if reason == "stopped" else HeldReason.LAUNCH_FAILED
     hold_queue(decision, why, seen.error)
 
 

@@ -109,9 +109,15 @@ class LaunchRunner:
 
     def sweep(self, live: set[str]) -> None:
         """Removes folders of launches that are over."""
-        with contextlib.suppress(FileNotFoundError):
-            for folder in self._launches.iterdir():
-                if folder.name not in live and LaunchDisk(folder).is_holder_dead():
+        if not self._launches.is_dir():
+            return
+        for folder in self._launches.iterdir():
+            if folder.name in live or not folder.is_dir():
+                continue
+            disk = LaunchDisk(folder)
+            with contextlib.suppress(HolderError):
+                # A removal that was cut in the middle may have taken the claim with it.
+                if disk.abandon() or disk.is_holder_dead():
                     shutil.rmtree(folder, ignore_errors=True)
 
     async def _start(self, actor: SeatActor, state: SeatState, live: LaunchState) -> None:
