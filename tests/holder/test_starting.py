@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import signal
@@ -189,6 +190,19 @@ async def fails_again(spec: HolderSpec) -> None:
     with pytest.raises(HolderError) as caught:
         await start_holder(spec)
     assert caught.value.detail["reason"] == "claimed"
+
+
+@pytest.mark.requirement("L15")
+@scenario
+async def test_of_many_that_start_one_launch_at_once_exactly_one_does_and_no_secret_stays(
+    launches: Launches,
+) -> None:
+    spec = launches.spec("cat", env={"PATH": os.defpath, "TOKEN": "very-secret"})
+    results = await asyncio.gather(*(start_holder(spec) for _ in range(5)), return_exceptions=True)
+    refused = [one for one in results if isinstance(one, HolderError)]
+    assert [one.detail["reason"] for one in refused] == ["claimed"] * 4
+    assert members(spec) == [identity_of(spec).harness.pid]
+    assert b"very-secret" not in (spec.directory / "launch.json").read_bytes()
 
 
 @scenario

@@ -30,40 +30,43 @@ from support.holders import (
 
 OWNER = Path(__file__).parents[1] / "support" / "owner_story.py"
 
-TALKER = "import os, time\nfor n in range(60_000):\n    os.write(1, b'%09d\\n' % n)\n    if n % 500 == 0: time.sleep(0.005)\n"
+TALKER = (
+    "import os, sys, time\n"
+    "n = 0\n"
+    "while n % 500 or not os.path.exists(sys.argv[1]):\n"
+    "    os.write(1, b'%09d\\n' % n)\n"
+    "    n += 1\n"
+    "    if n % 500 == 0: time.sleep(0.005)\n"
+)
+"""Numbers lines until a file is there."""
+
+KILLS = 6
 
 
-@pytest.mark.requirement("H-H7")
 @scenario
 async def test_an_owner_killed_again_and_again_loses_no_byte_and_gets_none_twice(launches: Launches) -> None:
-    spec = await launches.start(*script(TALKER), segment_bytes=16 * 1024)
-    received = launches.root / "received"
+    enough, received = launches.root / "enough", launches.root / "received"
     received.touch()
-    kills = 0
-    while True:
+    limits = {"segment_bytes": 16 * 1024, "max_unacknowledged_bytes": 100_000}
+    spec = await launches.start(*script(TALKER), str(enough), **limits)
+    for kill in range(KILLS + 1):
         owner = await asyncio.create_subprocess_exec(
             *(sys.executable, str(OWNER), str(spec.directory), spec.nonce, str(received)),
             stdout=asyncio.subprocess.PIPE,
         )
-        assert owner.stdout is not None
-        assert await owner.stdout.readline() == b"going on\n"
-        target = received.stat().st_size + random.randrange(1, 60_000)
-        ended = asyncio.create_task(owner.communicate())
-        await until(
-            lambda target=target, ended=ended: ended.done() or received.stat().st_size >= target,
-            "some output",
-        )
-        if ended.done():
-            assert ended.result()[0] == b"ended\n"
-            break
-        owner.kill()
-        kills += 1
-        if (await ended)[0]:  # it was done before it could be killed
-            break
-    assert kills >= 3
-    assert received.read_bytes() == b"".join(b"%09d\n" % n for n in range(60_000))
+        said = asyncio.create_task(owner.communicate())
+        if kill < KILLS:
+            target = received.stat().st_size + random.randrange(1, 60_000)
+            await until(lambda target=target: received.stat().st_size >= target, "more output")
+            owner.kill()
+        else:
+            enough.touch()
+        assert (await said)[0] == (b"" if kill < KILLS else b"ended\n")
     await until(LaunchDisk(spec.directory).is_holder_dead, "the holder leaves")
-    received.unlink()
+    found = LaunchDisk(spec.directory).exit()
+    assert found is not None
+    assert received.stat().st_size == found.end
+    assert received.read_bytes() == b"".join(b"%09d\n" % n for n in range(received.stat().st_size // 10))
 
 
 @scenario

@@ -16,7 +16,6 @@ from inspan.model.errors import HolderError
 
 async def main(directory: Path, nonce: str, path: str) -> None:
     with FileIO(path, "ab") as file:
-        print("going on", flush=True)
         try:
             await follow(directory, nonce, file)
         except HolderError as error:

@@ -238,7 +238,12 @@ class HolderConnection:
 
     async def greet(self, hello: dict[str, object]) -> None:
         """Say hello and take the welcome."""
-        self.welcome = msgspec.json.decode(await self.channel.greet(hello), type=Welcome)
+        body = await self.channel.greet(hello)
+        try:
+            self.welcome = msgspec.json.decode(body, type=Welcome)
+        except msgspec.MsgspecError:
+            text = "the holder's welcome cannot be understood"
+            raise holder_error("holder_refused", "protocol_fault", text) from None
         self.stalled = self.welcome.stalled
 
     def grant(self, offset: int) -> None:
