@@ -6,6 +6,7 @@ It knows the shapes of the interface and nothing else: every answer is what the 
 import contextlib
 import json
 import socketserver
+import sys
 import threading
 from collections.abc import Callable, Generator
 from http.server import BaseHTTPRequestHandler
@@ -58,6 +59,7 @@ class ScriptedHttp:
         requests: Everything that came in, in order.
         events: The log: what a stream hands out after its place, and what it waits to grow.
         streams: The `Last-Event-ID` of every stream that was opened.
+        faults: What went wrong in the test's own functions; told when the block ends.
     """
 
     def __init__(self) -> None:
@@ -68,6 +70,7 @@ class ScriptedHttp:
         self.endings: list[tuple[int, str]] = []
         self.changed = threading.Condition()
         self.is_closed = False
+        self.faults: list[BaseException] = []
 
     def on(self, method: str, path: str, value: Any) -> None:
         """Sets an answer."""
@@ -106,6 +109,7 @@ def scripted_http(socket_path: Path) -> Generator[ScriptedHttp]:
     status = {"version": "0.1.0", "api": 1, "pid": 1, "last_position": 0, "store": "ok"}
     daemon.on("GET", "/v1/status", status)
     with _Server(str(socket_path), _handler_of(daemon)) as server:
+        server.faults = daemon.faults
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
         try:
@@ -118,14 +122,21 @@ def scripted_http(socket_path: Path) -> Generator[ScriptedHttp]:
             thread.join()
     with contextlib.suppress(FileNotFoundError):
         socket_path.unlink()
+    if daemon.faults:
+        raise daemon.faults[0]
 
 
 class _Server(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
     daemon_threads = False
     block_on_close = True
 
+    faults: list[BaseException]
+
     def handle_error(self, request: Any, client_address: Any) -> None:
         """A client that hangs up is no fault."""
+        fault = sys.exception()
+        if fault is not None and not isinstance(fault, ConnectionError):
+            self.faults.append(fault)
 
 
 def _handler_of(daemon: ScriptedHttp) -> Callable[..., BaseHTTPRequestHandler]:

@@ -113,7 +113,7 @@ def _launch_ended(event: Json) -> list[Piece]:
         "holder_lost": "the holder is gone",
         "never_started": "the harness was never started",
         "failed": "the launch failed",
-    }.get(reason, reason)
+    }.get(reason, reason or "ended")
     exit_code, signal = number(event, "exit_code"), number(event, "signal")
     how = (
         f" (exit {exit_code})"

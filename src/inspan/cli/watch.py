@@ -51,19 +51,20 @@ def _watch(context: Context, args: Namespace) -> int:
     after = newest if args.after is None else args.after
     stream = context.stream(seat=args.seat, after=after, on_gap=_gap(context))
     deadline = None if args.timeout is None else time.monotonic() + args.timeout
-    # What is in the log already is shown before the seat is asked whether it has anything to do.
-    has_caught_up = False
+    # The seat is asked whether it has anything to do after what is in the log was shown, and after each event
+    # that may have settled something.
+    is_due = bool(args.until)
     try:
         while True:
-            if args.until and stream.place >= newest and not has_caught_up and not stream.has_more:
-                has_caught_up = True
+            if is_due and stream.place >= newest and not stream.has_more:
+                is_due = False
                 if _is_idle(_seat(context, args.seat)):
                     return Exit.OK
             left = None if deadline is None else deadline - time.monotonic()
             if left is not None and left <= 0:
                 return Exit.TIMEOUT if args.until else Exit.OK
-            tick_s = _CATCH_UP_TICK_S if args.until and not has_caught_up else None
-            envelope = stream.next(timeout_s=min(filter(None, [left, tick_s]), default=None))
+            limits_s = [one for one in (left, _CATCH_UP_TICK_S if is_due else None) if one is not None]
+            envelope = stream.next(timeout_s=min(limits_s, default=None))
             if not isinstance(envelope, dict):
                 continue
             kind = text(envelope, "type")
@@ -72,13 +73,7 @@ def _watch(context: Context, args: Namespace) -> int:
                     context.output.value(envelope)
                 else:
                     renderer.show(envelope)
-            if (
-                args.until
-                and stream.place >= newest
-                and _may_settle(kind)
-                and _is_idle(_seat(context, args.seat))
-            ):
-                return Exit.OK
+            is_due = is_due or (bool(args.until) and _may_settle(kind))
     finally:
         stream.close()
         if renderer is not None:

@@ -1,0 +1,341 @@
+import contextlib
+import os
+import pty
+import select
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Generator
+from typing import Any
+
+import pytest
+
+from support.program import inspan, inspan_process
+from support.scripted_http import Request, ScriptedHttp, failure
+from support.scripted_turn import ScriptedTurn
+
+DEADLINE_S = 20.0
+SENDING: tuple[str, dict[str, Any]] = ("delivery_sending", {})
+HELLO: tuple[str, dict[str, Any]] = (
+    "message_chunk",
+    {"role": "agent", "text": "Hello \x1b[31mthere", "message_id": "m1"},
+)
+ASKS: tuple[str, dict[str, Any]] = (
+    "permission_opened",
+    {
+        "request": "p_1",
+        "tool_call": {"id": "c", "title": "Run ls", "kind": "execute", "raw_input": {"command": "ls"}},
+        "options": [
+            {"id": "once", "name": "Yes", "kind": "allow_once", "raw_kind": "allow_once"},
+            {"id": "no", "name": "No way", "kind": "reject_once", "raw_kind": "reject_once"},
+        ],
+    },
+)
+
+
+def _ended(outcome: str) -> tuple[str, dict[str, Any]]:
+    return ("turn_ended", {"turn": "t_1", "outcome": outcome, "raw_reason": "end_turn"})
+
+
+def _until(condition: Callable[[], object], process: subprocess.Popen[bytes] | None = None) -> None:
+    deadline = time.monotonic() + DEADLINE_S
+    while not condition():
+        assert time.monotonic() < deadline, "waited in vain"
+        if process is not None:
+            assert process.poll() is None, process.communicate()
+        time.sleep(0.01)
+
+
+@pytest.mark.parametrize(
+    ("outcome", "status"),
+    [("completed", 0), ("refused", 10), ("limited", 11), ("cancelled", 12), ("failed", 13), ("lost", 14)],
+)
+def test_the_outcome_of_the_turn_is_the_exit_status(daemon: ScriptedHttp, outcome: str, status: int) -> None:
+    ScriptedTurn(daemon, SENDING, HELLO, _ended(outcome))
+
+    result = inspan("run", "--seat", "review", "hello")
+
+    assert result.status == status
+    assert "Hello \\x1b[31mthere" in result.out
+    assert "NOT OURS" not in result.out
+    assert result.err.startswith(f"turn {outcome}")
+
+
+def test_for_programs_there_is_one_value_at_the_end(daemon: ScriptedHttp) -> None:
+    more = ("message_chunk", {"role": "agent", "text": "again", "message_id": "m2"})
+    thought = ("message_chunk", {"role": "thought", "text": "hm", "message_id": "m3"})
+    ScriptedTurn(daemon, SENDING, HELLO, thought, more, _ended("completed"))
+
+    result = inspan("--json", "send", "review", "--wait", "hello")
+
+    assert (result.status, result.err) == (0, "")
+    assert result.value["text"] == "Hello \x1b[31mthere\n\nagain"
+    assert result.value["turn"] == {"id": "t_1", "outcome": "completed"}
+    assert result.value["exit_status"] == 0
+
+
+@pytest.mark.parametrize(
+    ("kind", "status"),
+    [("delivery_held", 15), ("delivery_refused", 10), ("delivery_failed", 13), ("delivery_unknown", 14)],
+)
+def test_a_prompt_that_gets_no_turn_ends_the_wait_with_its_own_status(
+    daemon: ScriptedHttp, kind: str, status: int
+) -> None:
+    ScriptedTurn(
+        daemon, (kind, {"why": "launch_failed", "error": {"code": "launch_failed", "message": "No."}})
+    )
+
+    assert inspan("send", "review", "--wait", "hello").status == status
+
+
+def test_time_that_runs_out_is_told_apart_from_a_person_who_is_waited_for(daemon: ScriptedHttp) -> None:
+    turn = ScriptedTurn(daemon, SENDING)
+    assert inspan("send", "review", "--wait", "--timeout", "0.2", "hello").status == 16
+
+    turn.story = [SENDING, ASKS]
+    result = inspan("send", "review", "--wait", "--timeout", "0.5", "hello")
+
+    assert result.status == 15
+    assert "inspan approve p_1" in result.out
+    assert "inspan approve p_1" in result.err
+
+
+def test_a_prompt_that_ended_before_is_read_back_and_not_waited_for(daemon: ScriptedHttp) -> None:
+    over = {"id": "x", "seat": "review", "state": "started", "turn": "t_1", "turn_outcome": "limited"}
+    daemon.on("POST", "/v1/seats/review/prompts", over)
+    daemon.on("GET", "/v1/turns/t_1", {"id": "t_1", "outcome": "limited"})
+
+    assert inspan("send", "review", "--id", "x", "--wait", "hello").status == 11
+    assert daemon.streams == []
+
+
+def test_the_wait_goes_on_where_the_stream_was_cut(daemon: ScriptedHttp) -> None:
+    ScriptedTurn(daemon, SENDING, HELLO, _ended("completed"))
+    for position in (11, 13):
+        daemon.end_stream_after(position, "break")
+
+    result = inspan("run", "--seat", "review", "hello")
+
+    assert result.status == 0
+    assert result.out.count("Hello") == 1
+    assert len(daemon.streams) == 3
+
+
+def test_a_seat_that_was_made_for_the_prompt_is_removed_and_one_that_was_there_stays(
+    daemon: ScriptedHttp,
+) -> None:
+    daemon.fail("GET", "/v1/seats/new", "unknown_seat", status=404)
+    ScriptedTurn(daemon, SENDING, _ended("completed"), seat="new")
+    daemon.fail("GET", "/v1/seats/new", "unknown_seat", status=404)
+    daemon.on("POST", "/v1/seats", {"name": "new", "harness": "h", "scripted": True})
+    daemon.on("DELETE", "/v1/seats/new", {"name": "new"})
+
+    gone = inspan("--json", "run", "--harness", "h", "--seat", "new", "hello")
+    kept = inspan("--json", "run", "--harness", "h", "--seat", "new", "--keep", "hello")
+
+    assert (gone.value["seat_kept"], kept.value["seat_kept"]) == (False, True)
+    removals = [one.query for one in daemon.requests if one.method == "DELETE"]
+    assert removals == [{"stop": "true"}]
+
+
+def test_a_seat_whose_prompt_waits_for_a_person_is_kept(daemon: ScriptedHttp) -> None:
+    ScriptedTurn(daemon, ("delivery_held", {"why": "launch_failed"}), seat="new")
+    daemon.fail("GET", "/v1/seats/new", "unknown_seat", status=404)
+    daemon.on("POST", "/v1/seats", {"name": "new", "harness": "h"})
+
+    result = inspan("run", "--harness", "h", "--seat", "new", "hello")
+
+    assert result.status == 15
+    assert "inspan seat remove new --stop" in result.err
+
+
+def test_a_seat_on_another_harness_is_not_used(daemon: ScriptedHttp) -> None:
+    ScriptedTurn(daemon)
+
+    result = inspan("run", "--seat", "review", "--harness", "other", "hello")
+
+    assert result.status == 2
+    assert daemon.bodies("POST", "/v1/seats/review/prompts") == []
+
+
+def test_without_a_harness_the_known_ones_are_named(daemon: ScriptedHttp) -> None:
+    daemon.on("GET", "/v1/harnesses", [{"id": "one"}, {"id": "two"}])
+
+    assert "one, two" in inspan("run", "hello").err
+
+
+def test_the_first_interrupt_cancels_and_the_turn_s_own_end_counts(daemon: ScriptedHttp) -> None:
+    turn = ScriptedTurn(daemon, SENDING, HELLO)
+
+    def cancel(_: Request) -> dict[str, Any]:
+        turn.end("cancelled")
+        return {}
+
+    daemon.on("POST", "/v1/seats/review/cancel", cancel)
+    process = inspan_process("send", "review", "--wait", "hello")
+    try:
+        _until(lambda: turn.delivery.get("turn") and daemon.streams, process)
+        assert process.stdout is not None
+        _until(lambda: b"there" in _read(process), process)
+        process.send_signal(signal.SIGINT)
+        _, error = process.communicate(timeout=DEADLINE_S)
+    finally:
+        process.kill()
+        process.wait()
+
+    assert process.returncode == 12
+    assert error.startswith(b"turn cancelled")
+
+
+def test_a_second_interrupt_leaves_and_the_turn_goes_on(daemon: ScriptedHttp) -> None:
+    turn = ScriptedTurn(daemon, SENDING, HELLO)
+    daemon.on("POST", "/v1/seats/review/cancel", {})
+    process = inspan_process("send", "review", "--wait", "hello")
+    try:
+        _until(lambda: b"there" in _read(process), process)
+        process.send_signal(signal.SIGINT)
+        _until(lambda: daemon.bodies("POST", "/v1/seats/review/cancel"), process)
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=DEADLINE_S)
+    finally:
+        process.kill()
+        process.wait()
+
+    assert process.returncode == 130
+    assert len(daemon.bodies("POST", "/v1/seats/review/cancel")) == 1
+    assert "turn_outcome" not in turn.delivery
+
+
+def test_an_interrupt_before_the_turn_takes_the_prompt_out_of_the_queue(daemon: ScriptedHttp) -> None:
+    turn = ScriptedTurn(
+        daemon, ("launch_requested", {"attempt": "fresh"}), ("launch_starting", {"program": "p"})
+    )
+    process = inspan_process("send", "review", "--wait", "hello")
+    try:
+        _until(lambda: b"starting" in _read(process), process)
+
+        def withdraw(_: Request) -> dict[str, Any]:
+            turn.tell("delivery_refused", error={"message": "Withdrawn."})
+            return {}
+
+        daemon.on("DELETE", f"/v1/deliveries/{turn.delivery['id']}", withdraw)
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=DEADLINE_S)
+    finally:
+        process.kill()
+        process.wait()
+
+    assert process.returncode == 10
+
+
+@pytest.mark.parametrize(
+    ("typed", "answer"),
+    [
+        (b"a\n", {"decision": "allow", "seat": "review"}),
+        (b"nonsense\nd\n", {"decision": "deny", "seat": "review"}),
+        (b"2\n", {"decision": "deny", "option": "no", "seat": "review"}),
+        (b"9\n1\n", {"decision": "allow", "option": "once", "seat": "review"}),
+    ],
+)
+def test_a_person_at_the_terminal_is_asked_and_answers(
+    daemon: ScriptedHttp, typed: bytes, answer: dict[str, str]
+) -> None:
+    turn = ScriptedTurn(daemon, SENDING, ASKS)
+
+    def take(request: Any) -> dict[str, str]:
+        turn.tell("permission_answered", request="p_1", decision=request.body["decision"], by="operator")
+        turn.end("completed")
+        return {"id": "p_1"}
+
+    daemon.on("POST", "/v1/permissions/p_1/answer", take)
+    with _terminal("send", "review", "--wait", "hello") as (handle, process):
+        shown = _expect(handle, b"Ctrl-C cancels")
+        os.write(handle, typed)
+        shown += _expect(handle, b"turn ended")
+        status = process.wait(timeout=DEADLINE_S)
+
+    assert status == 0
+    assert b"Run ls" in shown
+    assert b"No way" in shown
+    assert b'{"command": "ls"}' in shown
+    assert daemon.bodies("POST", "/v1/permissions/p_1/answer") == [answer]
+
+
+def test_a_question_that_somebody_else_answered_is_dropped(daemon: ScriptedHttp) -> None:
+    turn = ScriptedTurn(daemon, SENDING, ASKS)
+    with _terminal("send", "review", "--wait", "hello") as (handle, process):
+        _expect(handle, b"Ctrl-C cancels")
+        turn.tell("permission_answered", request="p_1", decision="allow", by="operator", option_name="Yes")
+        _expect(handle, b"answered")
+        os.write(handle, b"d\n")
+        turn.end("completed")
+        _expect(handle, b"turn ended")
+        status = process.wait(timeout=DEADLINE_S)
+
+    assert status == 0
+    assert daemon.bodies("POST", "/v1/permissions/p_1/answer") == []
+
+
+def test_an_answer_that_came_too_late_is_said_and_the_wait_goes_on(daemon: ScriptedHttp) -> None:
+    turn = ScriptedTurn(daemon, SENDING, ASKS)
+    daemon.on("POST", "/v1/permissions/p_1/answer", failure("permission_closed"))
+    with _terminal("send", "review", "--wait", "hello") as (handle, process):
+        _expect(handle, b"Ctrl-C cancels")
+        os.write(handle, b"a\n")
+        _expect(handle, b"It is permission_closed.")
+        turn.end("completed")
+        _expect(handle, b"turn ended")
+        status = process.wait(timeout=DEADLINE_S)
+
+    assert status == 0
+
+
+def test_a_reader_that_leaves_ends_the_program_without_a_word(daemon: ScriptedHttp) -> None:
+    turn = ScriptedTurn(daemon, SENDING, HELLO)
+    process = inspan_process("send", "review", "--wait", "hello")
+    try:
+        _until(lambda: b"there" in _read(process), process)
+        assert process.stdout is not None
+        process.stdout.close()
+        turn.tell("message_chunk", role="agent", text="more\n", message_id="m1")
+        assert process.wait(timeout=DEADLINE_S) == 141
+        assert process.stderr is not None
+        assert process.stderr.read() == b""
+    finally:
+        process.kill()
+        process.wait()
+        if process.stderr is not None:
+            process.stderr.close()
+
+
+def _read(process: subprocess.Popen[bytes]) -> bytes:
+    assert process.stdout is not None
+    ready, _, _ = select.select([process.stdout], [], [], 0)
+    return os.read(process.stdout.fileno(), 65536) if ready else b""
+
+
+@contextlib.contextmanager
+def _terminal(*words: str) -> Generator[tuple[int, subprocess.Popen[bytes]]]:
+    """A run of the program on a terminal of its own: its handle, and the process."""
+    handle, far = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "inspan.cli", *words], stdin=far, stdout=far, stderr=subprocess.DEVNULL
+    )
+    os.close(far)
+    try:
+        yield handle, process
+    finally:
+        process.kill()
+        process.wait()
+        os.close(handle)
+
+
+def _expect(handle: int, wanted: bytes) -> bytes:
+    shown = b""
+    deadline = time.monotonic() + DEADLINE_S
+    while wanted not in shown:
+        ready, _, _ = select.select([handle], [], [], max(0.0, deadline - time.monotonic()))
+        assert ready, f"waited in vain for {wanted!r} behind {shown!r}"
+        shown += os.read(handle, 65536)
+    return shown
