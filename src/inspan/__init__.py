@@ -4,8 +4,7 @@
 first used, so that a program which wants only this package's name or version stays quick.
 """
 
-from typing import TYPE_CHECKING
-
+TYPE_CHECKING = False  # as type checkers read it; `typing` itself would load two dozen modules
 if TYPE_CHECKING:
     from inspan.client.client import Client
     from inspan.client.connecting import connect

@@ -33,7 +33,6 @@ def say(log: FakeLog, count: int = 1, *, seat: str = "a", text: str = "hello") -
         log.append(seat, MessageChunk(role="agent", text=text))
 
 
-@pytest.mark.requirement("H-C13")
 def test_replay_goes_over_into_live_without_a_seam() -> None:
     async def test() -> None:
         async with open_fake() as fake:
@@ -128,7 +127,6 @@ def test_a_stream_of_one_seat_has_that_seats_events_in_replay_and_live() -> None
     run(test())
 
 
-@pytest.mark.requirement("H-C18")
 def test_an_event_is_encoded_once_for_a_hundred_clients_and_each_gets_every_event_in_order() -> None:
     async def test() -> None:
         async with open_fake() as fake, contextlib.AsyncExitStack() as stack:
@@ -148,7 +146,6 @@ def test_an_event_is_encoded_once_for_a_hundred_clients_and_each_gets_every_even
     run(test())
 
 
-@pytest.mark.requirement("H-C18")
 def test_a_client_that_never_reads_is_cut_slows_nobody_and_resumes_exactly_where_it_was() -> None:
     async def test() -> None:
         async with open_fake(limits=STRICT) as fake, contextlib.AsyncExitStack() as stack:

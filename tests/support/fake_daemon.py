@@ -1,10 +1,9 @@
-"""A daemon over the scripted service: in this process, or as a process of its own (`python fake_daemon.py`)."""
+"""A daemon over the scripted service: in this process, or as a process of its own."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
 import subprocess
 import sys
 from collections.abc import AsyncGenerator, Callable, Generator
@@ -22,6 +21,8 @@ from support.fake_service import FakeLog, FakeService
 __all__ = ["DEADLINE_S", "FakeDaemon", "daemon_process", "open_fake", "until", "workspace"]
 
 DEADLINE_S = 30.0
+
+_PROGRAM = Path(__file__).parent / "fake_daemon_program.py"
 
 
 class FakeDaemon(msgspec.Struct, frozen=True, kw_only=True):
@@ -48,16 +49,20 @@ class FakeDaemon(msgspec.Struct, frozen=True, kw_only=True):
 
 @contextlib.asynccontextmanager
 async def open_fake(
-    *, home: Home | None = None, tcp: tuple[str, int] | None = None, limits: FeedLimits | None = None
+    *,
+    home: Home | None = None,
+    tcp: tuple[str, int] | None = None,
+    limits: FeedLimits | None = None,
+    log: FakeLog | None = None,
 ) -> AsyncGenerator[FakeDaemon]:
-    """A daemon inside this process, on the test's own home."""
+    """A daemon inside this process, on the test's own home; with `log` one that goes on where another ended."""
     place = home or locate_home()
-    log = FakeLog()
+    log = log or FakeLog()
     service = FakeService(log)
 
     @contextlib.asynccontextmanager
     async def parts(_: Home) -> AsyncGenerator[Parts]:
-        yield Parts(seats=service, log=log)
+        yield Parts(seats=service, log=service.log)
 
     ended = asyncio.Event()
     begun: asyncio.Future[Daemon] = asyncio.get_running_loop().create_future()
@@ -114,7 +119,7 @@ def workspace(home: Path) -> str:
 @contextlib.contextmanager
 def daemon_process(home: Home, *arguments: str) -> Generator[subprocess.Popen[str]]:
     """A daemon over the scripted service as a process; it is stopped at the end of the block."""
-    command = [sys.executable, __file__, "--home", str(home.path), *arguments]
+    command = [sys.executable, str(_PROGRAM), "--home", str(home.path), *arguments]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     with process:
         try:
@@ -125,26 +130,3 @@ def daemon_process(home: Home, *arguments: str) -> Generator[subprocess.Popen[st
                 with contextlib.suppress(subprocess.TimeoutExpired):
                     process.wait(DEADLINE_S)
                 process.kill()
-
-
-@contextlib.asynccontextmanager
-async def _parts(_: Home) -> AsyncGenerator[Parts]:
-    if pause_s := os.environ.get("FAKE_DAEMON_SLOW_START_S"):
-        await asyncio.sleep(float(pause_s))
-    log = FakeLog()
-    yield Parts(seats=FakeService(log), log=log)
-
-
-def _main() -> int:
-    from inspan.daemon.interrupts import Interrupts
-
-    interrupts = Interrupts()
-    interrupts.install()
-    from inspan.daemon.main import run
-
-    return run(interrupts, open_parts=_parts)
-
-
-if __name__ == "__main__":
-    sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-    raise SystemExit(_main())

@@ -5,14 +5,19 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import time
 from collections.abc import AsyncGenerator
 
 from inspan.home import Home, locate_home
+from inspan.model.errors import HostError
 
 from .autostart import START_TIMEOUT_S, ensure_daemon
 from .client import Client
 
 __all__ = ["connect"]
+
+_ENDING = frozenset(["daemon_stopping", "daemon_unreachable"])
+_LOOK_AGAIN_S = 0.05
 
 
 @contextlib.asynccontextmanager
@@ -38,11 +43,24 @@ async def connect(
         StoreError: The log cannot be opened.
     """
     place = home if isinstance(home, Home) else locate_home(home)
-    if start:
-        await asyncio.to_thread(ensure_daemon, place, timeout_s=start_timeout_s)
-    client = Client(place)
+    deadline = time.monotonic() + start_timeout_s
+    while True:
+        if start:
+            await asyncio.to_thread(ensure_daemon, place, timeout_s=max(0.0, deadline - time.monotonic()))
+        client = Client(place)
+        try:
+            await client.check_version()
+            break
+        except HostError as error:
+            await client.close()
+            # What listened may have been about to end; then the next one is needed.
+            if not start or error.code not in _ENDING or time.monotonic() >= deadline:
+                raise
+        except BaseException:
+            await client.close()
+            raise
+        await asyncio.sleep(_LOOK_AGAIN_S)
     try:
-        await client.check_version()
         yield client
     finally:
         await client.close()

@@ -70,9 +70,12 @@ async def watch(
 
 async def _frames(pieces: AsyncIterator[bytes]) -> AsyncGenerator[ServerSentEvent]:
     decoder = SseDecoder()
-    async for piece in pieces:
-        for frame in decoder.feed(piece):
-            yield frame
+    try:
+        async for piece in pieces:
+            for frame in decoder.feed(piece):
+                yield frame
+    except ValueError as error:
+        raise not_understood(str(error)) from error
 
 
 def _read(frame: ServerSentEvent) -> Envelope | None:

@@ -9,6 +9,7 @@ import json
 import logging
 import os
 import sys
+from collections.abc import Generator
 from typing import Any, cast
 
 import inspan
@@ -66,9 +67,12 @@ async def _serve(
     try:
         async with open_daemon(home, tcp=tcp, open_parts=open_parts) as daemon:
             _LOG.info("version %s serves as process %d", inspan.__version__, os.getpid())
-            _say({"ready": True, "pid": os.getpid(), "socket": str(home.socket), "api": API_VERSION})
+            ready = {"ready": True, "pid": os.getpid(), "socket": str(home.socket), "api": API_VERSION}
             if is_detached:
-                _let_go_of_output()
+                with _letting_go_of_output():
+                    _say(ready)
+            else:
+                _say(ready)
             await daemon.lifetime.until_stopped()
             stop.settle()
     except asyncio.CancelledError:
@@ -127,8 +131,13 @@ def _say(value: dict[str, Any]) -> None:
         print(json.dumps(value), flush=True)
 
 
-def _let_go_of_output() -> None:
+@contextlib.contextmanager
+def _letting_go_of_output() -> Generator[None]:
+    """Once the last line of the block is out, standard input and output lead nowhere; a reader sees the end."""
     nothing = os.open(os.devnull, os.O_RDWR)
+    last = os.fdopen(os.dup(1), "w")
     os.dup2(nothing, 0)
     os.dup2(nothing, 1)
     os.close(nothing)
+    with contextlib.redirect_stdout(last), contextlib.suppress(OSError), last:
+        yield
