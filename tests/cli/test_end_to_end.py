@@ -276,6 +276,24 @@ def test_bad_input_is_named_and_does_nothing(words: list[str], status: int, code
     assert error["hint"]
 
 
+def test_a_home_that_cannot_be_used_is_named_with_what_to_do(throwaway_home: Path) -> None:
+    (throwaway_home / "file").write_text("")
+    (throwaway_home / "log").mkdir(mode=0o700)
+    (throwaway_home / "log" / "log.db").write_bytes(b"no database at all" * 100)
+    (throwaway_home / "open").mkdir()
+    (throwaway_home / "open").chmod(0o777)
+    expected = {
+        "file": (2, "invalid_argument"),
+        "x" * 100: (20, "socket_path_too_long"),
+        "open": (20, "home_insecure"),
+        "log": (21, "store_corrupt"),
+    }
+
+    for name, (status, code) in expected.items():
+        error = _value("--home", str(throwaway_home / name), "seat", "list", status=status)["error"]
+        assert (error["code"], bool(error["hint"])) == (code, True)
+
+
 @pytest.mark.parametrize("recording", RECORDINGS, ids=lambda path: f"{path.parts[-3]}-{path.stem}")
 def test_a_recording_is_replayed_to_one_line_a_report_and_a_summary(recording: Path) -> None:
     result = inspan("harness", "replay", recording.parts[-3], str(recording))

@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from inspan.home import Home, locate_home
-from inspan.model.errors import HostError
+from inspan.home import Home, locate_home, prepare_home
+from inspan.model.errors import HostError, UsageError
 
 from .fields import Json, record, records
 from .output import Output
@@ -28,6 +28,8 @@ class Context:
     """
 
     def __init__(self, *, output: Output, home: str | None = None):
+        if home == "":
+            raise UsageError("The home has no name.", hint="Give it as --home DIR.")
         self.output = output
         self.home: Home = locate_home(home)
 
@@ -95,7 +97,8 @@ class Context:
         """Starts the daemon and waits until it serves; does nothing where one does."""
         from inspan.client.autostart import ensure_daemon
 
-        ensure_daemon(self.home)
+        # A home that cannot be used is named as such, before anybody tries its socket.
+        ensure_daemon(prepare_home(self.home))
 
     def status(self) -> Json:
         """The daemon's status; it is started where none runs."""

@@ -67,6 +67,8 @@ def _dispatch(words: list[str], output: Output) -> int:
                 leading.append(f"--home={words.pop(0)}")
             case _ if word.startswith("--home="):
                 leading.append(word)
+            case "--home":
+                raise UsageError("--home needs a folder.", hint="Give it as --home DIR.")
             case _:
                 raise UsageError(
                     f"There is no option {word!r} before a command.", hint="See `inspan --help`."
