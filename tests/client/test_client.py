@@ -139,6 +139,22 @@ def test_waiting_for_a_turn_ends_when_it_ends_or_is_withdrawn_or_time_runs_out(t
     run(test())
 
 
+def test_a_relative_workspace_starts_at_the_programs_own_folder(
+    throwaway_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(throwaway_home)
+
+    async def test() -> None:
+        async with open_fake() as fake:
+            absolute = workspace(throwaway_home)
+            assert (await fake.client.add_seat("a", harness=HARNESS, workspace="ws")).workspace == absolute
+            assert (
+                await fake.client.add_seat("b", harness=HARNESS, workspace=Path("ws"))
+            ).workspace == absolute
+
+    run(test())
+
+
 def test_errors_come_back_as_what_they_were() -> None:
     async def test() -> None:
         async with open_fake() as fake:

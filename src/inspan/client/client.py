@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import time
 from collections.abc import AsyncGenerator
 
@@ -144,7 +145,7 @@ class Client:
         name: str,
         *,
         harness: str,
-        workspace: str,
+        workspace: str | os.PathLike[str],
         mode: str | None = None,
         posture: Posture | None = None,
         environment: dict[str, str] | None = None,
@@ -155,7 +156,7 @@ class Client:
         Args:
             name: Its name, 1 to 63 of `a-z`, `0-9`, `.`, `_`, `-`.
             harness: The harness's id.
-            workspace: Absolute path of an existing folder.
+            workspace: An existing folder; a relative path starts at this program's current folder.
             mode: The way it is driven; the manifest's default where none is named.
             posture: What it may do unasked; everything is asked where none is given.
             environment: Variables for its harness; the values are kept secret.
@@ -168,7 +169,7 @@ class Client:
         request = AddSeat(
             name=name,
             harness=harness,
-            workspace=workspace,
+            workspace=_absolute(workspace),
             mode=mode,
             posture=posture,
             environment=environment or {},
@@ -360,3 +361,8 @@ def _seat(name: str) -> str:
 
 def _flag(value: bool) -> str:  # noqa: FBT001
     return "true" if value else "false"
+
+
+def _absolute(path: str | os.PathLike[str]) -> str:
+    # The daemon's current folder is another.
+    return os.path.abspath(path)
