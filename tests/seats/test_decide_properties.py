@@ -26,6 +26,7 @@ from inspan.model.events import (
     PermissionOpened,
     TurnEnded,
 )
+from inspan.model.evolving import evolve
 from inspan.model.permission import ToolCall
 from inspan.model.posture import Posture, Unattended
 from inspan.model.reports import (
@@ -40,7 +41,7 @@ from inspan.model.reports import (
     SessionReady,
 )
 from inspan.model.session import OpenedHow, ResumeOutcome
-from inspan.model.state import SeatState, evolve
+from inspan.model.state import SeatState
 from inspan.model.turn import CallError, TurnOutcome
 from inspan.seats.inputs import (
     AnswerPermission,

@@ -18,12 +18,21 @@ from inspan.model.events import (
     PermissionAnswered,
     StopRequested,
     TurnEnded,
+    TurnWentQuiet,
 )
 from inspan.model.permission import AnsweredBy, Decision
 from inspan.model.reports import PromptAnswered, PromptStarted
 from inspan.model.turn import CallError, TurnOutcome
-from inspan.seats.inputs import AnswerPermission, CancelTurn, ProcessExited, QueuePrompt, WithdrawDelivery
-from support.seat_scene import Scene, claims
+from inspan.seats.inputs import (
+    AnswerPermission,
+    CancelTurn,
+    ProcessExited,
+    QueuePrompt,
+    TurnFellQuiet,
+    WithdrawDelivery,
+)
+from inspan.seats.view import show_activity
+from support.seat_scene import ALL, Scene, claims
 
 
 @pytest.mark.requirement("H-B15", "H-B16", "H-N24")
@@ -157,6 +166,29 @@ def test_a_seat_that_needs_input_gets_no_prompt_by_itself() -> None:
     assert scene.count(DeliverySending) == 1
     scene.give(AnswerPermission(request=request, decision="allow"))
     assert scene.last(DeliverySending).delivery == "d-2"
+
+
+def test_a_quiet_turn_is_said_to_be_quiet_and_ends_nothing() -> None:
+    scene = Scene().running()
+    assert scene.seat.in_flight is not None
+    turn = scene.seat.in_flight.turn
+    scene.give(TurnFellQuiet(turn=turn, limit_s=600))
+    scene.give(TurnFellQuiet(turn=turn, limit_s=600))
+    assert scene.count(TurnWentQuiet) == 1
+    assert scene.count(TurnEnded) == 0
+    assert scene.seat.in_flight is not None
+    assert show_activity(scene.seat, ALL, scene.now).value == "unknown"
+    scene.report(MessageChunk(role="agent", text="still here"))
+    assert show_activity(scene.seat, ALL, scene.now).value == "running"
+    scene.answered()
+    assert scene.last(TurnEnded).outcome is TurnOutcome.COMPLETED
+
+
+def test_a_turn_that_waits_for_a_person_is_not_quiet() -> None:
+    scene = Scene().running()
+    scene.ask()
+    assert scene.seat.in_flight is not None
+    assert scene.give(TurnFellQuiet(turn=scene.seat.in_flight.turn, limit_s=600)) == []
 
 
 def test_a_queued_prompt_can_be_withdrawn_and_a_sent_one_cannot() -> None:

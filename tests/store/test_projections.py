@@ -29,9 +29,10 @@ from inspan.model.events import (
     SessionOpened,
 )
 from inspan.model.evidence import Source
+from inspan.model.evolving import evolve
 from inspan.model.permission import AnsweredBy, Decision
 from inspan.model.session import IdentityState, OpenedHow, Provenance
-from inspan.model.state import SeatState, evolve
+from inspan.model.state import SeatState
 from inspan.model.turn import TurnOutcome
 from inspan.model.views import TurnView
 from inspan.store import DeliveryRecord, PermissionRecord, Store, open_store

@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from inspan.model.delivery import FINAL_DELIVERY_STATES
 from inspan.model.errors import StoreError
 from inspan.model.events import EventDraft
-from inspan.model.state import SeatState, evolve
+from inspan.model.evolving import evolve
+from inspan.model.state import SeatState
 from inspan.store import Append, DeliveryRecord, Store, check_store, open_store, rebuild_store
 from inspan.store.schema import PROJECTION_TABLES
 from support.store.drafts import (

@@ -9,6 +9,7 @@ from inspan.model.capability import Capabilities, Claim, Support
 from inspan.model.content import MessageChunk
 from inspan.model.events import Event, EventDraft, PermissionOpened
 from inspan.model.evidence import Source
+from inspan.model.evolving import evolve
 from inspan.model.permission import OptionKind, PermissionOption, ToolCall
 from inspan.model.posture import Posture
 from inspan.model.reports import (
@@ -21,7 +22,7 @@ from inspan.model.reports import (
     SessionReady,
 )
 from inspan.model.session import OpenedHow
-from inspan.model.state import SeatState, evolve
+from inspan.model.state import SeatState
 from inspan.model.turn import TurnOutcome
 from inspan.seats.decide import decide
 from inspan.seats.decision import Context

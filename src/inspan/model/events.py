@@ -47,6 +47,7 @@ __all__ = [
     "SessionOpened",
     "StopRequested",
     "TurnEnded",
+    "TurnWentQuiet",
     "event_type",
 ]
 
@@ -243,6 +244,13 @@ class TurnEnded(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, t
     usage: Usage | None = None
 
 
+class TurnWentQuiet(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="turn_went_quiet"):
+    """Nothing was heard of an open turn for longer than its mode's limit. It is no end: the turn stays open."""
+
+    turn: str
+    limit_s: float
+
+
 class CancelRequested(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="cancel_requested"):
     """A cancel was asked for: neither an approval nor an outcome."""
 
@@ -305,6 +313,7 @@ Event = (
     | DeliveryFailed
     | DeliveryUnknown
     | TurnEnded
+    | TurnWentQuiet
     | CancelRequested
     | PermissionOpened
     | PermissionAnswered

@@ -12,6 +12,8 @@ from typing import Annotated, Literal
 import msgspec
 
 from .capability import Capabilities
+from .diagnosis import Diagnosis, TurnTextFailure
+from .installation import ConfigFolder, Program, SignIn, VersionProbe
 from .posture import Approvals, Sandbox
 from .session import Provenance
 
@@ -19,6 +21,7 @@ __all__ = [
     "MANIFEST_SCHEMA_VERSION",
     "AcpSettings",
     "AuthChoice",
+    "ConfigFolder",
     "Diagnosis",
     "Environment",
     "LaunchArguments",
@@ -29,6 +32,8 @@ __all__ = [
     "Program",
     "Quirk",
     "SessionIdentity",
+    "SignIn",
+    "TurnTextFailure",
     "VersionProbe",
 ]
 
@@ -53,48 +58,6 @@ class Maintainer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, 
     name: Text
     tier: Literal["built-in", "community"] = "community"
     contact: str = ""
-
-
-class VersionProbe(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
-    """How the installed version is asked; no model call.
-
-    Attributes:
-        args: Arguments of the probe.
-        pattern: Regular expression whose first group is the version.
-        timeout_s: Seconds until the probe counts as `unknown`.
-        environment: Variables for the probe alone.
-    """
-
-    args: tuple[str, ...] = ("--version",)
-    pattern: str = r"(\d+(?:\.\d+)+)"
-    timeout_s: Annotated[float, msgspec.Meta(gt=0)] = 20.0
-    environment: dict[str, str] = {}
-
-
-class Program(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
-    """How the program is found.
-
-    Attributes:
-        names: File names looked up on PATH, in order.
-        paths: Further absolute paths, `~` allowed, tried after PATH.
-        module: A Python module that is run with our own interpreter instead of a program.
-        process_names: What the process may be called once it runs; a hint, never an identity.
-        version: The probe.
-        tested: The range of versions that was tried, such as `>=1.18, <2`.
-        install: A command line that a person may run to install it.
-        source: Where the facts come from.
-        verified: Date and version.
-    """
-
-    names: tuple[Text, ...] = ()
-    paths: tuple[Text, ...] = ()
-    module: str | None = None
-    process_names: tuple[Text, ...] = ()
-    version: VersionProbe = VersionProbe()
-    tested: str = ""
-    install: str = ""
-    source: str = ""
-    verified: str = ""
 
 
 class SessionIdentity(
@@ -131,11 +94,21 @@ class LaunchArguments(
 ):
     """One argument set; fresh, resume and fork have their own, since they differ in more than a flag.
 
-    `{session}`, `{workspace}` and `{model}` are replaced; nothing else is: a manifest is no script.
+    `{session}`, `{workspace}`, `{model}` and `{effort}` are replaced; nothing else is: a manifest is no script.
+
+    Attributes:
+        args: Arguments.
+        model_args: Further arguments where a model was asked for.
+        model_environment: Variables where a model was asked for.
+        effort_args: Further arguments where an effort was asked for.
+        effort_environment: Variables where an effort was asked for.
     """
 
     args: tuple[str, ...] = ()
     model_args: tuple[str, ...] = ()
+    model_environment: dict[str, str] = {}
+    effort_args: tuple[str, ...] = ()
+    effort_environment: dict[str, str] = {}
 
 
 class AuthChoice(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -161,6 +134,7 @@ class AcpSettings(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True,
         usage_kind: What the usage in a prompt's result counts.
         model_option: The session option by which a model is chosen, set by a protocol call before any prompt;
             empty where there is none.
+        effort_option: The session option by which the effort is chosen, likewise.
         client_fs: Offer `fs/*` to the harness. Not served yet, so only `false` is allowed.
     """
 
@@ -170,6 +144,7 @@ class AcpSettings(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True,
     replay_after_answer: bool = False
     usage_kind: Literal["step", "turn", "cumulative", "unknown"] = "unknown"
     model_option: str = ""
+    effort_option: str = ""
     client_fs: Literal[False] = False
 
 
@@ -197,58 +172,40 @@ class PostureRule(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True,
     verified: str = ""
 
 
-class Diagnosis(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
-    """What a failure means and how to mend it: matched against the harness's error.
-
-    Attributes:
-        raw_code: The harness's own error code.
-        message_pattern: Regular expression searched in the harness's message.
-        data_pattern: Regular expression searched in the harness's error data, as JSON text.
-        code: Our code for it.
-        title: The failure in a few words.
-        remedy: The next thing to do.
-        source: Where the fact comes from.
-        verified: Date and version.
-    """
-
-    code: Literal["limited", "auth_required", "session_missing", "session_in_use", "call_failed"]
-    title: Text
-    remedy: Text
-    raw_code: int | None = None
-    message_pattern: str = ""
-    data_pattern: str = ""
-    source: str = ""
-    verified: str = ""
-
-
 class ModeManifest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
     """One way in which the harness can be driven.
 
     Attributes:
         transport: Which transport speaks to it.
+        program: The program of this mode, where it is not the harness's own: an adapter.
         launch: Arguments of a fresh launch.
         resume: Arguments of a launch that resumes.
         fork: Arguments of a launch that forks.
         environment: Variables.
         handshake_timeout_s: Seconds from start to an open session.
         stop_grace_s: Seconds between the steps of a stop.
+        inactivity_limit_s: Seconds without a word in an open turn after which it is said so; `None` never.
         capabilities: What the mode can do.
         postures: Postures that it can honour; any other is refused before launch.
         acp: Settings of the `acp` transport.
         diagnoses: Known failures.
+        turn_text_failures: Failures that the harness tells as the last words of a turn that ends well.
     """
 
     transport: Literal["acp", "plugin"]
+    program: Program | None = None
     launch: LaunchArguments = LaunchArguments()
     resume: LaunchArguments = LaunchArguments()
     fork: LaunchArguments = LaunchArguments()
     environment: Environment = Environment()
     handshake_timeout_s: Annotated[float, msgspec.Meta(gt=0)] = 60.0
     stop_grace_s: Annotated[float, msgspec.Meta(ge=0)] = 5.0
+    inactivity_limit_s: Annotated[float, msgspec.Meta(gt=0)] | None = 600.0
     capabilities: Capabilities = Capabilities()
     postures: tuple[PostureRule, ...] = ()
     acp: AcpSettings = AcpSettings()
     diagnoses: tuple[Diagnosis, ...] = ()
+    turn_text_failures: tuple[TurnTextFailure, ...] = ()
 
 
 class Quirk(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -274,6 +231,8 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, fo
         maintainer: Who keeps the manifest.
         plugin: A Python file in the folder, with the code that data cannot say; empty for data only.
         program: How it is found.
+        sign_in: How one sees whether somebody is signed in.
+        config: Where its configuration lies.
         session: Session identity.
         modes: The ways in which it can be driven.
         default_mode: The mode that is used where none is named.
@@ -294,4 +253,6 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, fo
     homepage: str = ""
     scripted: bool = False
     plugin: str = ""
+    sign_in: SignIn = SignIn()
+    config: ConfigFolder = ConfigFolder()
     quirks: tuple[Quirk, ...] = ()

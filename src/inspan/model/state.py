@@ -1,8 +1,4 @@
-"""Seat state: what a seat is, folded from its events.
-
-`evolve` is pure: the state after an event depends on the state before it and on the event alone. The decider,
-the projections and a rebuild all use it, so that they cannot disagree.
-"""
+"""Seat state: what a seat is, as values. `inspan.model.evolving` folds them from the seat's events."""
 
 from __future__ import annotations
 
@@ -11,33 +7,8 @@ from typing import Literal
 
 import msgspec
 
-from .content import CommandsUpdated, ConfigUpdated, ModeUpdated, SessionInfoUpdated, UsageUpdated
-from .delivery import FINAL_DELIVERY_STATES, DeliveryState, HeldReason
-from .events import (
-    CancelRequested,
-    DeliveryFailed,
-    DeliveryHeld,
-    DeliveryQueued,
-    DeliveryRefused,
-    DeliverySending,
-    DeliverySent,
-    DeliveryStarted,
-    DeliveryUnknown,
-    EventDraft,
-    LaunchConnected,
-    LaunchEnded,
-    LaunchRequested,
-    LaunchStarted,
-    LaunchStarting,
-    PermissionAnswered,
-    PermissionOpened,
-    SeatAdded,
-    SeatRemoved,
-    SessionOpened,
-    SessionOpenFailed,
-    StopRequested,
-    TurnEnded,
-)
+from .content import UsageUpdated
+from .delivery import DeliveryState, HeldReason
 from .evidence import Source
 from .permission import PermissionOption, ToolCall
 from .posture import Posture
@@ -52,7 +23,6 @@ __all__ = [
     "OpenPermission",
     "QueuedPrompt",
     "SeatState",
-    "evolve",
 ]
 
 
@@ -68,7 +38,8 @@ class QueuedPrompt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
 class InFlight(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The one prompt that may be with the harness, and its open turn.
 
-    `text` is kept until the prompt was certainly written, so that an unwritten one can return to the queue.
+    `text` is kept so that a prompt that was certainly not written can return to the queue. `quiet_at` is set
+    while nothing was heard of the turn for longer than its mode's limit.
     """
 
     delivery: str
@@ -78,6 +49,7 @@ class InFlight(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     queued_at: datetime
     begun_at: datetime
     cancel_requested: bool = False
+    quiet_at: datetime | None = None
 
 
 class OpenPermission(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -232,267 +204,3 @@ class SeatState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     def live_launch(self) -> LaunchState | None:
         """The launch that has not ended, if there is one."""
         return self.launch if self.launch is not None and self.launch.is_live else None
-
-
-_set = msgspec.structs.replace
-
-
-def evolve(state: SeatState | None, draft: EventDraft) -> SeatState:
-    """The state after `draft`.
-
-    Args:
-        state: The state before; `None` only for `SeatAdded`, which begins (or begins again) a seat.
-        draft: An event of this seat. Events of a launch that is not the newest are history: they change
-            neither identity, activity, queue nor the open turn.
-
-    Returns:
-        The new state, or `state` itself where nothing changed.
-    """
-    event = draft.event
-    if isinstance(event, SeatAdded):
-        return SeatState(
-            name=draft.seat,
-            harness=event.harness,
-            mode=event.mode,
-            workspace=event.workspace,
-            posture=event.posture,
-            added_at=draft.at,
-            environment=event.environment,
-            model=event.model,
-        )
-    if state is None:
-        raise ValueError(f"the first event of a seat is SeatAdded, not {type(event).__name__}")
-    is_history = draft.launch is not None and (state.launch is None or draft.launch != state.launch.id)
-    if is_history and not isinstance(event, LaunchRequested):
-        return state
-    match event:
-        case SeatRemoved():
-            return _set(state, removed=True)
-        case LaunchRequested() | LaunchStarting() | LaunchStarted() | LaunchConnected():
-            return _evolve_launch(state, draft)
-        case SessionOpened() | SessionOpenFailed() | StopRequested() | LaunchEnded():
-            return _evolve_launch(state, draft)
-        case (
-            DeliveryQueued()
-            | DeliveryHeld()
-            | DeliverySending()
-            | DeliverySent()
-            | DeliveryStarted()
-            | DeliveryRefused()
-            | DeliveryFailed()
-            | DeliveryUnknown()
-            | TurnEnded()
-            | CancelRequested()
-        ):
-            return _evolve_turn(state, draft)
-        case PermissionOpened():
-            opened = OpenPermission(
-                request=event.request,
-                wire_id=event.wire_id,
-                turn=draft.turn,
-                tool_call=event.tool_call,
-                options=event.options,
-                opened_at=draft.at,
-                expires_at=event.expires_at,
-            )
-            return _set(state, permissions=(*state.permissions, opened))
-        case PermissionAnswered():
-            rest = tuple(p for p in state.permissions if p.request != event.request)
-            return state if len(rest) == len(state.permissions) else _set(state, permissions=rest)
-        case ModeUpdated():
-            return _set(state, session_mode=event.current)
-        case ConfigUpdated():
-            return _set(state, config_values={**state.config_values, **event.values})
-        case CommandsUpdated():
-            return _set(state, commands=event.names)
-        case UsageUpdated():
-            return state if event.replay else _set(state, usage=event)
-        case SessionInfoUpdated(title=title):
-            return state if title is None else _set(state, title=title)
-        case _:
-            return state
-
-
-def _evolve_launch(state: SeatState, draft: EventDraft) -> SeatState:
-    event = draft.event
-    launch = state.launch
-    if isinstance(event, LaunchRequested):
-        return _set(
-            state,
-            launch=LaunchState(
-                id=event.launch,
-                status="requested",
-                attempt=event.attempt,
-                begun_at=draft.at,
-                reference=event.reference,
-            ),
-            session_open=False,
-            resume_outcome=None,
-            activity=_believe(draft, "unknown"),
-            session=state.session if event.attempt == "resume" else None,
-            identity=IdentityState.KNOWN if event.attempt == "resume" else IdentityState.NOT_YET,
-            queue=tuple(_set(p, held=None) for p in state.queue),
-            session_mode=None,
-            config_values={},
-            commands=(),
-            usage=None,
-        )
-    if launch is None:
-        return state
-    match event:
-        case LaunchStarting():
-            return _set(
-                state,
-                launch=_set(
-                    launch,
-                    status="starting",
-                    nonce=event.nonce,
-                    directory=event.directory,
-                    program=event.program,
-                    arguments=event.arguments,
-                    transport=event.transport,
-                ),
-            )
-        case LaunchStarted():
-            status = "connecting" if launch.status == "starting" else launch.status
-            return _set(state, launch=_set(launch, status=status, pid=event.pid, holder_pid=event.holder_pid))
-        case LaunchConnected():
-            return _set(
-                state,
-                launch=_set(
-                    launch,
-                    harness_name=event.harness_name,
-                    harness_version=event.harness_version,
-                    protocol_version=event.protocol_version,
-                    offers=event.offers,
-                ),
-            )
-        case SessionOpened():
-            return _set(
-                state,
-                launch=_set(launch, status="ready" if launch.status == "connecting" else launch.status),
-                session=event.reference,
-                session_open=True,
-                identity=IdentityState.KNOWN,
-                resume_outcome=ResumeOutcome.RESUMED if launch.attempt == "resume" else None,
-                activity=_believe(draft, "idle"),
-            )
-        case SessionOpenFailed():
-            return _set(
-                state,
-                launch=_set(launch, error=event.error),
-                resume_outcome=event.outcome,
-                activity=_believe(draft, "unknown"),
-            )
-        case StopRequested():
-            error = event.error or launch.error
-            return _set(state, launch=_set(launch, status="stopping", error=error, stopped_by=event.by))
-        case LaunchEnded():
-            return _set(
-                state,
-                launch=_set(
-                    launch,
-                    status="ended",
-                    reason=event.reason,
-                    exit_code=event.exit_code,
-                    signal=event.signal,
-                    error=event.error,
-                    stderr_tail=event.stderr_tail,
-                ),
-                session_open=False,
-                permissions=(),
-                activity=_believe(draft, "unknown"),
-            )
-        case _:
-            return state
-
-
-def _evolve_turn(state: SeatState, draft: EventDraft) -> SeatState:
-    event = draft.event
-    flight = state.in_flight
-    match event:
-        case DeliveryQueued():
-            prompt = QueuedPrompt(delivery=event.delivery, text=event.text, queued_at=draft.at)
-            return _set(state, queue=(*state.queue, prompt))
-        case DeliveryHeld():
-            if flight is not None and flight.delivery == event.delivery:
-                back = QueuedPrompt(
-                    delivery=flight.delivery, text=flight.text, queued_at=flight.queued_at, held=event.why
-                )
-                return _set(state, in_flight=None, queue=(back, *state.queue), turns=state.turns - 1)
-            return _set(
-                state,
-                queue=tuple(
-                    _set(p, held=event.why) if p.delivery == event.delivery else p for p in state.queue
-                ),
-            )
-        case DeliverySending():
-            prompt = next((p for p in state.queue if p.delivery == event.delivery), None)
-            if prompt is None:
-                return state
-            return _set(
-                state,
-                queue=tuple(p for p in state.queue if p.delivery != event.delivery),
-                in_flight=InFlight(
-                    delivery=event.delivery,
-                    turn=event.turn,
-                    text=prompt.text,
-                    state=DeliveryState.SENDING,
-                    queued_at=prompt.queued_at,
-                    begun_at=draft.at,
-                ),
-                activity=_believe(draft, "running"),
-                turns=state.turns + 1,
-            )
-        case DeliverySent():
-            return _advance(state, event.delivery, DeliveryState.SENT)
-        case DeliveryStarted():
-            moved = _advance(state, event.delivery, DeliveryState.STARTED)
-            return moved if moved is state else _set(moved, activity=_believe(draft, "running"))
-        case DeliveryRefused() | DeliveryFailed() | DeliveryUnknown():
-            states: dict[type, DeliveryState] = {
-                DeliveryRefused: DeliveryState.REFUSED,
-                DeliveryFailed: DeliveryState.FAILED,
-                DeliveryUnknown: DeliveryState.UNKNOWN,
-            }
-            moved = _advance(state, event.delivery, states[type(event)])
-            return _set(moved, queue=tuple(p for p in state.queue if p.delivery != event.delivery))
-        case TurnEnded():
-            if flight is None or flight.turn != event.turn:
-                return state
-            return _set(
-                state,
-                in_flight=None,
-                last_turn=LastTurn(
-                    turn=event.turn,
-                    delivery=event.delivery,
-                    outcome=event.outcome,
-                    ended_at=draft.at,
-                    begun_at=flight.begun_at,
-                    raw_reason=event.raw_reason,
-                    error=event.error,
-                    usage=event.usage,
-                ),
-                activity=_believe(
-                    draft, "idle" if draft.source is Source.PROTOCOL and state.session_open else "unknown"
-                ),
-            )
-        case CancelRequested():
-            if flight is None or flight.turn != event.turn:
-                return state
-            return _set(state, in_flight=_set(flight, cancel_requested=True))
-        case _:
-            return state
-
-
-def _advance(state: SeatState, delivery: str, to: DeliveryState) -> SeatState:
-    flight = state.in_flight
-    if flight is None or flight.delivery != delivery or flight.state is to:
-        return state
-    if flight.state in FINAL_DELIVERY_STATES:
-        return state
-    return _set(state, in_flight=_set(flight, state=to))
-
-
-def _believe(draft: EventDraft, value: Literal["unknown", "running", "idle"]) -> Activity:
-    return Activity(value=value, source=draft.source, rule=draft.rule, at=draft.at)

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import hashlib
 import os
+import time
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -15,7 +16,7 @@ from inspan.model.errors import HostError, InspanError, UsageError
 from inspan.model.ids import DELIVERY_ID, check_seat_name, new_id
 from inspan.model.plan import ProbeResult
 from inspan.model.posture import Posture
-from inspan.model.state import SeatState
+from inspan.model.state import InFlight, SeatState
 from inspan.model.turn import CallError
 from inspan.model.views import (
     AddSeat,
@@ -252,15 +253,28 @@ class Seats(SeatService):
                 self._spawn(actor, state.live_launch.id)
 
     async def tick(self) -> None:
-        """Settles permission requests whose time is over, for ever."""
+        """Settles permission requests whose time is over, and says where a turn fell quiet, for ever."""
         while True:
             await asyncio.sleep(_TICK_S)
             now = utc_now()
             for actor in list(self._actors.values()):
-                waiting = () if actor.state is None else actor.state.permissions
-                if any(p.expires_at is not None and p.expires_at <= now for p in waiting):
-                    with contextlib.suppress(InspanError):
+                state = actor.state
+                if state is None:
+                    continue
+                with contextlib.suppress(InspanError):
+                    if any(p.expires_at is not None and p.expires_at <= now for p in state.permissions):
                         await actor.give(inputs.PermissionsExpired())
+                    if state.in_flight is not None and state.in_flight.quiet_at is None:
+                        await self._note_quiet(actor, state, state.in_flight)
+
+    async def _note_quiet(self, actor: SeatActor, state: SeatState, flight: InFlight) -> None:
+        link = actor.link
+        limit_s = find_mode(self._harnesses.registry.manifest(state.harness), state.mode).inactivity_limit_s
+        if link is None or limit_s is None or not actor.is_attached:
+            return
+        open_s = (utc_now() - flight.begun_at).total_seconds()
+        if min(open_s, time.monotonic() - link.heard_at) > limit_s:
+            await actor.give(inputs.TurnFellQuiet(turn=flight.turn, limit_s=limit_s))
 
     async def close(self) -> None:
         """Lets go of every launch; the harnesses run on under their holders."""

@@ -41,6 +41,7 @@ from .inputs import (
     StartSeat,
     StopSeat,
     TransportReported,
+    TurnFellQuiet,
     WithdrawDelivery,
     WriteEnded,
 )
@@ -108,6 +109,8 @@ def decide_into(decision: Decision, given: Input) -> None:
         case PermissionsExpired():
             permissions.expire_permissions(decision)
             turns.send_next(decision)
+        case TurnFellQuiet():
+            turns.note_quiet(decision, given)
         case Resumed():
             permissions.expire_permissions(decision)
             turns.send_next(decision)

@@ -11,8 +11,9 @@ from inspan.model.capability import Capabilities
 from inspan.model.errors import UsageError
 from inspan.model.events import Event, EventDraft
 from inspan.model.evidence import Source
+from inspan.model.evolving import evolve
 from inspan.model.session import Provenance
-from inspan.model.state import InFlight, LaunchState, SeatState, evolve
+from inspan.model.state import InFlight, LaunchState, SeatState
 
 __all__ = ["Context", "Decision"]
 

@@ -30,6 +30,7 @@ __all__ = [
     "StartSeat",
     "StopSeat",
     "TransportReported",
+    "TurnFellQuiet",
     "WithdrawDelivery",
     "WriteEnded",
 ]
@@ -162,6 +163,13 @@ class PermissionsExpired(msgspec.Struct, frozen=True, kw_only=True):
     """Time went by: requests whose time is over are to be settled."""
 
 
+class TurnFellQuiet(msgspec.Struct, frozen=True, kw_only=True):
+    """Nothing was heard of the open turn for longer than its mode's limit."""
+
+    turn: str
+    limit_s: float
+
+
 class Resumed(msgspec.Struct, frozen=True, kw_only=True):
     """The daemon came back and the launch is attached again: work that was decided on goes on."""
 
@@ -186,6 +194,7 @@ Observation = (
     | HolderLost
     | HandshakeTimedOut
     | PermissionsExpired
+    | TurnFellQuiet
     | Resumed
 )
 Input = Command | Observation

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 
 from inspan.store import LaunchCursor, OutboxRow
 from inspan.transports.machine import Machine, Outgoing, Step
@@ -21,6 +22,7 @@ class Link:
         next_op: The number of the next write.
         snapshot: The machine's state as it is durable.
         writes: Writes that are durable, in the order of their numbers.
+        heard_at: When the harness last said anything, in seconds of the monotonic clock.
     """
 
     def __init__(self, cursor: LaunchCursor, machine: Machine) -> None:
@@ -31,6 +33,7 @@ class Link:
         self.next_op = cursor.next_op
         self.snapshot = cursor.snapshot
         self.writes: asyncio.Queue[OutboxRow] = asyncio.Queue()
+        self.heard_at = time.monotonic()
         self._tail = bytearray()
 
     @property
@@ -40,6 +43,7 @@ class Link:
 
     def feed(self, data: bytes) -> Step:
         """Feeds the machine; nothing counts until `commit`."""
+        self.heard_at = time.monotonic()
         return self.machine.feed(data)
 
     def number(self, outgoing: list[Outgoing]) -> tuple[OutboxRow, ...]:

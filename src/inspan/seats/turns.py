@@ -15,6 +15,7 @@ from inspan.model.events import (
     DeliveryStarted,
     DeliveryUnknown,
     TurnEnded,
+    TurnWentQuiet,
 )
 from inspan.model.evidence import Source
 from inspan.model.permission import AnsweredBy
@@ -23,13 +24,14 @@ from inspan.model.session import ResumeOutcome
 from inspan.model.turn import CallError, TurnOutcome
 
 from .decision import Decision
-from .inputs import QueuePrompt, WithdrawDelivery, WriteEnded
+from .inputs import QueuePrompt, TurnFellQuiet, WithdrawDelivery, WriteEnded
 from .launching import choose_attempt, request_launch
 from .permissions import close_permissions
 
 __all__ = [
     "cancel_turn",
     "note_answered",
+    "note_quiet",
     "note_started",
     "note_write_ended",
     "queue_prompt",
@@ -214,6 +216,16 @@ def note_answered(decision: Decision, reported: Reported, body: PromptAnswered) 
         source=source,
         rule=rule,
         session=session,
+    )
+
+
+def note_quiet(decision: Decision, seen: TurnFellQuiet) -> None:
+    """Records that an open turn is quiet; a turn that waits for a person is not, and quiet ends nothing."""
+    flight = decision.flight
+    if flight is None or flight.turn != seen.turn or flight.quiet_at is not None or decision.seat.permissions:
+        return
+    decision.emit(
+        TurnWentQuiet(turn=seen.turn, limit_s=seen.limit_s), source=Source.CORE, rule="turn.inactivity_limit"
     )
 
 

@@ -80,6 +80,11 @@ def show_activity(state: SeatState, capabilities: Capabilities, now: datetime) -
     value, why = believed.value, _why(state)
     if not capabilities.activity.is_supported:
         value, why = "unknown", "this mode does not report when work begins and ends"
+    elif value == "running" and state.in_flight is not None and state.in_flight.quiet_at is not None:
+        value, why = (
+            "unknown",
+            "its turn is open, but nothing was heard of it for longer than the mode's limit",
+        )
     elif value == "running" and not capabilities.permission_report.is_supported:
         value, why = "unknown", "work was seen, but this mode does not report when it waits for an answer"
     return ActivityView(

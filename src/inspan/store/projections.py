@@ -16,7 +16,8 @@ import msgspec
 
 from inspan.model.content import Content
 from inspan.model.events import EventDraft, SeatAdded
-from inspan.model.state import SeatState, evolve
+from inspan.model.evolving import evolve
+from inspan.model.state import SeatState
 
 from .folding import Change, fold_records
 from .records import DeliveryRecord, PermissionRecord, TurnRecord

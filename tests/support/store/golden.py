@@ -53,6 +53,7 @@ from inspan.model.events import (
     SessionOpenFailed,
     StopRequested,
     TurnEnded,
+    TurnWentQuiet,
     event_type,
 )
 from inspan.model.permission import AnsweredBy, Decision, OptionKind, PermissionOption, ToolCall
@@ -163,6 +164,7 @@ _VALUES: tuple[Event, ...] = (
         error=_ERROR,
         usage=_USAGE,
     ),
+    TurnWentQuiet(turn="t-1", limit_s=600.0),
     CancelRequested(turn="t_1"),
     PermissionOpened(
         request="p_1",

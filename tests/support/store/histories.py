@@ -28,8 +28,9 @@ from inspan.model.events import (
     TurnEnded,
 )
 from inspan.model.evidence import Source
+from inspan.model.evolving import evolve
 from inspan.model.permission import AnsweredBy, Decision
-from inspan.model.state import SeatState, evolve
+from inspan.model.state import SeatState
 from inspan.model.turn import TurnOutcome
 
 from .drafts import ERROR, add_seat, chunk, draft, launch, open_permission

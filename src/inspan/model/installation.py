@@ -1,0 +1,107 @@
+"""Installation: how a harness's program is found, what it needs, who is signed in, and where its configuration lies."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import msgspec
+
+__all__ = ["ConfigFolder", "Program", "SignIn", "VersionProbe"]
+
+EnvName = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
+Text = Annotated[str, msgspec.Meta(min_length=1)]
+
+
+class VersionProbe(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+    """How the installed version is asked; no model call.
+
+    Attributes:
+        args: Arguments of the probe; none where the program has no way to say its version.
+        pattern: Regular expression whose first group is the version.
+        timeout_s: Seconds until the probe counts as `unknown`.
+        environment: Variables for the probe alone.
+        package: The npm package that the program belongs to. Where it is given, the version is read from the
+            package's own `package.json` beside the program, and nothing is run.
+    """
+
+    args: tuple[str, ...] = ("--version",)
+    pattern: str = r"(\d+(?:\.\d+)+)"
+    timeout_s: Annotated[float, msgspec.Meta(gt=0)] = 20.0
+    environment: dict[str, str] = {}
+    package: str = ""
+
+
+class SignIn(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+    """How one sees, without a model call, whether somebody is signed in. Nothing that holds a secret is read.
+
+    Attributes:
+        environment: Variables any of which signs in by itself; only whether they are set is looked at.
+        markers: Files that a sign-in leaves, absolute or with `~`; only whether they are there is looked at.
+        args: Arguments by which the program says whether somebody is signed in; none where it cannot.
+        signed_in: Regular expression that its answer then holds; empty takes exit status 0 for a yes.
+        signed_out: Regular expression that its answer holds where nobody is.
+        hint: How to sign in, for people.
+        source: Where the facts come from.
+        verified: Date and version.
+    """
+
+    environment: tuple[EnvName, ...] = ()
+    markers: tuple[Text, ...] = ()
+    args: tuple[str, ...] = ()
+    signed_in: str = ""
+    signed_out: str = ""
+    hint: str = ""
+    source: str = ""
+    verified: str = ""
+
+
+class ConfigFolder(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+    """Where the harness keeps its configuration, and how well two seats can be kept apart.
+
+    Attributes:
+        folder: The folder where nothing says otherwise, `~` allowed.
+        variable: The variable that names another folder; empty where there is none.
+        isolation: How far that keeps seats apart: `whole`, `partial` (something is still read or written
+            elsewhere), `home` (only another HOME does it), `none`, or `unknown`.
+        writes_back: Whether the harness writes into its configuration by itself.
+        note: What is still shared.
+        source: Where the facts come from.
+        verified: Date and version.
+    """
+
+    folder: str = ""
+    variable: str = ""
+    isolation: Literal["whole", "partial", "home", "none", "unknown"] = "unknown"
+    writes_back: Literal["yes", "no", "unknown"] = "unknown"
+    note: str = ""
+    source: str = ""
+    verified: str = ""
+
+
+class Program(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+    """How the program is found, and what it needs.
+
+    Attributes:
+        names: File names looked up on PATH, in order.
+        paths: Further absolute paths, `~` allowed, tried after PATH.
+        module: A Python module that is run with our own interpreter instead of a program.
+        process_names: What the process may be called once it runs; a hint, never an identity.
+        version: The probe.
+        tested: The range of versions that was tried, such as `>=1.18, <2`.
+        requires: Programs that must be on PATH as well, each with a range of versions, such as
+            `{ node = ">=22" }`; an empty range takes any version.
+        install: A command line that a person may run to install it.
+        source: Where the facts come from.
+        verified: Date and version.
+    """
+
+    names: tuple[Text, ...] = ()
+    paths: tuple[Text, ...] = ()
+    module: str | None = None
+    process_names: tuple[Text, ...] = ()
+    version: VersionProbe = VersionProbe()
+    tested: str = ""
+    requires: dict[Text, str] = {}
+    install: str = ""
+    source: str = ""
+    verified: str = ""
