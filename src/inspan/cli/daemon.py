@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import sys
 import time
@@ -113,17 +114,30 @@ def _stop(context: Context, args: Namespace) -> int:
 
 def _wait_until_gone(context: Context) -> None:
     deadline = time.monotonic() + _GONE_PATIENCE_S
-    while time.monotonic() < deadline:
-        try:
-            context.connect_running().close()
-        except HostError:
-            return
+    while _is_there(context):
+        if time.monotonic() > deadline:
+            raise HostError(
+                f"The daemon has not stopped after {_GONE_PATIENCE_S:.0f} seconds.",
+                code="daemon_stopping",
+                hint="See `inspan daemon logs`.",
+            )
         time.sleep(_LOOK_AGAIN_S)
-    raise HostError(
-        f"The daemon has not stopped after {_GONE_PATIENCE_S:.0f} seconds.",
-        code="daemon_stopping",
-        hint="See `inspan daemon logs`.",
-    )
+
+
+def _is_there(context: Context) -> bool:
+    """Whether a daemon owns the home: it closes its socket first, then the log, and gives up its lock last."""
+    try:
+        handle = os.open(context.home.lock, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        # Shared and for an instant: a daemon that starts just now and finds it taken looks again.
+        fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(handle)
+    return False
 
 
 def _logs(context: Context, args: Namespace) -> int:

@@ -29,6 +29,8 @@ def phrase(kind: str, event: Json) -> list[Piece]:
             return _answered(event)
         case "turn_ended":
             return _turn_ended(event)
+        case "turn_went_quiet":
+            return [warn("the turn went quiet: nothing was heard of it for a while; it is still open")]
         case _ if kind.startswith(("launch_", "session_open")):
             return _launch(kind, event)
         case _ if kind.startswith("delivery_"):
