@@ -174,9 +174,17 @@ class HarnessHost:
             return self._diagnose(harness, mode, error)
         return classified.error
 
-    async def ask(self, harness: str, method: str, params: msgspec.Struct) -> msgspec.Struct:
+    async def ask(
+        self, harness: str, method: str, params: msgspec.Struct, *, deadline_s: float | None = None
+    ) -> msgspec.Struct:
         """Any other operation of the harness's plugin; errors as in `AskedPlugin.ask`."""
-        return await (await self._plugin_of(harness)).ask(method, params)
+        plugin = await self._plugin_of(harness)
+        return await plugin.ask(method, params, deadline_s=deadline_s)
+
+    def plugin_pid(self, harness: str) -> int | None:
+        """The process id of the harness's plugin, where it runs in a process of its own right now."""
+        loaded = self._plugins.get(harness)
+        return loaded.plugin.pid if loaded and isinstance(loaded.plugin, ProcessPlugin) else None
 
     def _check_request(self, request: LaunchRequest) -> tuple[Manifest, ModeManifest]:
         manifest = self.registry.manifest(request.harness)

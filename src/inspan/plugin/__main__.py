@@ -17,7 +17,9 @@ def main(arguments: list[str]) -> int:
         print("usage: python -m inspan.plugin FOLDER", file=sys.stderr)
         return 2
     folder = Path(arguments[0]).resolve()
+    # The folder's files are pinned: running them must add none. Last on the path, they can hide no module.
     sys.dont_write_bytecode = True
+    sys.path.append(str(folder))
 
     def make(context: PluginContext) -> HarnessPlugin:
         return load_factory(folder, context.manifest.plugin)(context)

@@ -6,14 +6,14 @@ import re
 from collections.abc import Iterator
 
 from inspan.model.capability import EvidenceLevel
-from inspan.model.manifest import LaunchArguments, Manifest, ModeManifest
+from inspan.model.manifest import LaunchArguments, Manifest, ModeManifest, Program
 
 from .faults import Fault
 from .versions import is_range
 
 __all__ = ["PLACEHOLDERS", "find_contradictions"]
 
-PLACEHOLDERS = ("session", "workspace", "model")
+PLACEHOLDERS = ("session", "workspace", "model", "effort")
 """What may stand in braces in arguments."""
 
 _PLACEHOLDER = re.compile(r"\{([A-Za-z_][A-Za-z0-9_.]*)\}")
@@ -23,9 +23,16 @@ _PLUGIN_FILE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\.py")
 
 def find_contradictions(manifest: Manifest) -> list[Fault]:
     """All faults of a manifest whose shape is right."""
-    found = [*_check_top(manifest), *_check_program(manifest), *_check_session(manifest)]
+    found = [
+        *_check_top(manifest),
+        *_check_program(manifest.program, "program"),
+        *_check_sign_in(manifest),
+        *_check_session(manifest),
+    ]
     for name, mode in manifest.modes.items():
         at = f"modes.{name}"
+        if mode.program is not None:
+            found += _check_program(mode.program, f"{at}.program")
         found += _check_arguments(mode, at)
         found += _check_environment(mode, at)
         found += _check_postures(mode, at)
@@ -56,30 +63,44 @@ def _check_top(manifest: Manifest) -> Iterator[Fault]:
             )
 
 
-def _check_program(manifest: Manifest) -> Iterator[Fault]:
-    program = manifest.program
+def _check_program(program: Program, at: str) -> Iterator[Fault]:
     if not (program.names or program.paths or program.module):
         yield Fault(
-            key_path="program",
-            problem="says nothing of how the program is found",
-            expected="names, paths or module",
+            key_path=at, problem="says nothing of how the program is found", expected="names, paths or module"
         )
-    for index, path in enumerate(program.paths):
+    yield from _check_paths(program.paths, f"{at}.paths")
+    yield from _check_pattern(program.version.pattern, f"{at}.version.pattern", needs_group=True)
+    yield from _check_names(program.version.environment, f"{at}.version.environment")
+    ranges = {f"{at}.requires.{name}": bounds for name, bounds in program.requires.items()}
+    for key_path, bounds in {f"{at}.tested": program.tested, **ranges}.items():
+        if bounds and not is_range(bounds):
+            yield Fault(
+                key_path=key_path, problem=f"is {bounds!r}", expected="bounds such as '>=1.18, <2'"
+            )
+
+
+def _check_sign_in(manifest: Manifest) -> Iterator[Fault]:
+    sign_in = manifest.sign_in
+    yield from _check_paths(sign_in.markers, "sign_in.markers")
+    for name in ("signed_in", "signed_out"):
+        pattern = getattr(sign_in, name)
+        yield from _check_pattern(pattern, f"sign_in.{name}")
+        if pattern and not sign_in.args:
+            yield Fault(
+                key_path=f"sign_in.{name}",
+                problem="reads the answer to a question that is not asked",
+                expected="sign_in.args as well",
+            )
+
+
+def _check_paths(paths: tuple[str, ...], at: str) -> Iterator[Fault]:
+    for index, path in enumerate(paths):
         if not path.startswith(("/", "~/")):
             yield Fault(
-                key_path=f"program.paths[{index}]",
+                key_path=f"{at}[{index}]",
                 problem=f"is {path!r}",
                 expected="an absolute path, or one that begins with ~/",
             )
-    pattern = program.version.pattern
-    yield from _check_pattern(pattern, "program.version.pattern", needs_group=True)
-    yield from _check_names(program.version.environment, "program.version.environment")
-    if program.tested and not is_range(program.tested):
-        yield Fault(
-            key_path="program.tested",
-            problem=f"is {program.tested!r}",
-            expected="bounds such as '>=1.18, <2'",
-        )
 
 
 def _check_session(manifest: Manifest) -> Iterator[Fault]:
@@ -95,9 +116,15 @@ def _check_arguments(mode: ModeManifest, at: str) -> Iterator[Fault]:
     for name, arguments in sets:
         with_session = {"workspace"} if name == "launch" else {"workspace", "session"}
         yield from _check_placeholders(arguments.args, f"{at}.{name}.args", with_session)
-        yield from _check_placeholders(
-            arguments.model_args, f"{at}.{name}.model_args", with_session | {"model"}
-        )
+        for choice in ("model", "effort"):
+            allowed = with_session | {choice}
+            yield from _check_placeholders(
+                getattr(arguments, f"{choice}_args"), f"{at}.{name}.{choice}_args", allowed
+            )
+            variables: dict[str, str] = getattr(arguments, f"{choice}_environment")
+            where = f"{at}.{name}.{choice}_environment"
+            yield from _check_names(variables, where)
+            yield from _check_placeholders(tuple(variables.values()), where, allowed)
     for index, rule in enumerate(mode.postures):
         yield from _check_placeholders(rule.args, f"{at}.postures[{index}].args", {"workspace"})
 
@@ -181,6 +208,15 @@ def _check_diagnoses(mode: ModeManifest, at: str) -> Iterator[Fault]:
                 key_path=here,
                 problem="would match every error",
                 expected="raw_code, message_pattern or data_pattern",
+            )
+    for index, failure in enumerate(mode.turn_text_failures):
+        here = f"{at}.turn_text_failures[{index}].pattern"
+        yield from _check_pattern(failure.pattern, here)
+        if not failure.pattern.startswith("^"):
+            yield Fault(
+                key_path=here,
+                problem="may match anywhere in an answer",
+                expected="a pattern that begins with ^: an answer that quotes an error is none",
             )
 
 

@@ -11,7 +11,8 @@ from inspan.model.plan import LaunchPlan, LaunchRequest, ProbeResult, Problem
 from .contract import HarnessPlugin
 from .diagnosing import diagnose
 from .planning import build_plan, find_posture
-from .programs import find_program, probe_program
+from .probing import probe_harness
+from .programs import find_program
 from .values import Classified, ErrorQuery, Nothing, Preflight, Readiness, ReadyQuery
 
 __all__ = ["ManifestPlugin"]
@@ -35,15 +36,16 @@ class ManifestPlugin(HarnessPlugin):
     }
 
     async def probe(self, params: Nothing) -> ProbeResult:
-        """Asks the installed program for its version."""
+        """Asks the installed programs for their versions, and looks whether somebody is signed in."""
         del params
-        return await probe_program(self.context.manifest, self.context.environ)
+        present = frozenset(self.context.present)
+        return await probe_harness(self.context.manifest, self.context.environ, present=present)
 
     async def preflight(self, params: LaunchRequest) -> Preflight:
         """Looks whether the program and the workspace are there and the posture can be honoured."""
         problems: list[Problem] = []
         try:
-            find_program(self.context.manifest, self._environ(params))
+            find_program(self.context.manifest, self._environ(params), mode=params.mode)
         except InspanError as error:
             problems.append(_as_problem(error))
         try:
@@ -97,7 +99,7 @@ class ManifestPlugin(HarnessPlugin):
         return build_plan(
             self.context.manifest,
             request,
-            program=find_program(self.context.manifest, self._environ(request)),
+            program=find_program(self.context.manifest, self._environ(request), mode=request.mode),
             present=frozenset(self.context.present),
         )
 

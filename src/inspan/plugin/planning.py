@@ -15,7 +15,8 @@ from .programs import FoundProgram
 
 __all__ = ["build_plan", "choose_auth", "describe_postures", "find_posture"]
 
-_PLACEHOLDER = re.compile(r"\{(session|workspace|model)\}")
+_ARTICLES = {"model": "a model", "effort": "an effort"}
+_PLACEHOLDER = re.compile(r"\{(session|workspace|model|effort)\}")
 
 
 def find_posture(mode: ModeManifest, posture: Posture) -> PostureRule:
@@ -75,30 +76,40 @@ def build_plan(
     rule = find_posture(mode, request.posture)
     arguments = _arguments_of(mode, request)
     options = {**rule.config_options}
-    model_args: tuple[str, ...] = ()
-    if request.model:
-        if arguments.model_args:
-            model_args = arguments.model_args
-        elif mode.acp.model_option:
-            options[mode.acp.model_option] = request.model
+    extra: tuple[str, ...] = ()
+    variables: dict[str, str] = {}
+    for what, wanted, own_args, own_variables, option in (
+        ("model", request.model, arguments.model_args, arguments.model_environment, mode.acp.model_option),
+        ("effort", request.effort, arguments.effort_args, arguments.effort_environment, mode.acp.effort_option),
+    ):
+        if not wanted:
+            continue
+        if own_args or own_variables:
+            extra += own_args
+            variables |= own_variables
+        elif option:
+            options[option] = wanted
         else:
             raise UsageError(
-                f"{manifest.name} cannot be told a model in its mode {request.mode!r}.",
-                hint="Leave the model out, and choose it in the harness's own settings.",
+                f"{manifest.name} cannot be told {_ARTICLES[what]} in its mode {request.mode!r}.",
+                hint=f"Leave the {what} out, and choose it in the harness's own settings.",
             )
     values = {
         "session": request.reference.id if request.reference else "",
         "workspace": request.workspace,
         "model": request.model or "",
+        "effort": request.effort or "",
     }
     return LaunchPlan(
         program=program.path,
         arguments=(
             *program.prefix,
-            *(_fill(one, values) for one in (*arguments.args, *model_args, *rule.args)),
+            *(_fill(one, values) for one in (*arguments.args, *extra, *rule.args)),
         ),
         cwd=request.workspace,
-        environment=_environment_of(manifest, mode, rule, request),
+        environment=_environment_of(
+            manifest, mode, rule, request, {key: _fill(one, values) for key, one in variables.items()}
+        ),
         strip=mode.environment.strip,
         transport=mode.transport,
         settings=TransportSettings(
@@ -126,8 +137,13 @@ def _arguments_of(mode: ModeManifest, request: LaunchRequest) -> LaunchArguments
 
 
 def _environment_of(
-    manifest: Manifest, mode: ModeManifest, rule: PostureRule, request: LaunchRequest
+    manifest: Manifest,
+    mode: ModeManifest,
+    rule: PostureRule,
+    request: LaunchRequest,
+    chosen: Mapping[str, str],
 ) -> dict[str, str]:
+    """Later ones win: the manifest's, the operator's, the model's and the effort's, the posture's."""
     contested = sorted(
         name for name, value in rule.environment.items() if request.environment.get(name, value) != value
     )
@@ -137,7 +153,7 @@ def _environment_of(
             hint="Unset it for this seat; what it holds belongs into the harness's own settings.",
             detail={"variables": contested},
         )
-    return {**mode.environment.set, **request.environment, **rule.environment}
+    return {**mode.environment.set, **request.environment, **chosen, **rule.environment}
 
 
 def _fill(text: str, values: Mapping[str, str]) -> str:

@@ -45,6 +45,9 @@ INVALID_PARAMS = -32602
 PLUGIN_ERROR = -32000
 
 
+_ABSENT = msgspec.Raw()
+
+
 class FrameTooLarge(Exception):
     """A line is over the cap; the connection is of no further use."""
 
@@ -63,8 +66,8 @@ class Message(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     jsonrpc: str = "2.0"
     id: int | str | None = None
     method: str | None = None
-    params: msgspec.Raw | None = None
-    result: msgspec.Raw | None = None
+    params: msgspec.Raw = _ABSENT
+    result: msgspec.Raw = _ABSENT
     error: RpcError | None = None
 
 
