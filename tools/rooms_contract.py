@@ -53,7 +53,7 @@ def find_violations(
         graph: the imports, as grimp sees them.
         package: the root package; its own `__init__` is the room of that name, which every room may import.
         table: what `parse_table` gives.
-        sealed: modules that may import nothing at all of the package.
+        sealed: modules and packages that may import nothing of the package but what is inside them.
     """
     found = list(_unlisted_rooms(graph, package=package, table=table))
     for importer in sorted(graph.modules):
@@ -64,14 +64,20 @@ def find_violations(
             used = _room_of(imported, package=package)
             if used is None:
                 continue
-            if importer in sealed:
-                found.append(
-                    _violation(importer, imported, "is sealed: it may import nothing of the package")
-                )
+            seal = next((one for one in sealed if _is_within(importer, one)), None)
+            if seal is not None:
+                if not _is_within(imported, seal):
+                    found.append(
+                        _violation(importer, imported, "is sealed: it may import nothing of the package")
+                    )
             elif used not in (room, package) and used not in table.get(room, frozenset()):
                 allowed = ", ".join(sorted(table.get(room, frozenset()))) or "no other room"
                 found.append(_violation(importer, imported, f"is in {room!r}, which may use {allowed}"))
     return found
+
+
+def _is_within(module: str, package: str) -> bool:
+    return module == package or module.startswith(f"{package}.")
 
 
 class RoomsContract(Contract):

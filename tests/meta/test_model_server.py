@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, cast
@@ -76,6 +76,13 @@ def _chat(server: _Server, *messages: tuple[str, str], **more: Any) -> dict[str,
     response = server.client.post("/v1/chat/completions", json=body | more)
     assert response.status_code == 200
     return cast(dict[str, Any], response.json()["choices"][0]["message"])
+
+
+def _wait(holds: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 30
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
 
 
 def _events(response: httpx.Response) -> list[Any]:
@@ -174,7 +181,8 @@ def test_every_format_fails_with_the_status_of_its_provider(
     response = server.client.post(path, json=_body(path, f"{marker} please"))
     assert response.status_code == (status_of_messages if path == "/v1/messages" else status)
     assert response.json()["error"]["message"]
-    assert [line.get("how") for line in server.lines()] == [None, "refused"]
+    # The answer is on its way before its line is in the log.
+    _wait(lambda: [line.get("how") for line in server.lines()] == [None, "refused"])
 
 
 @pytest.mark.parametrize("path", _PATHS)
