@@ -74,6 +74,7 @@ ERROR_CODES: dict[str, str] = {
     # HarnessError
     "not_installed": "The harness's program was not found.",
     "probe_failed": "The harness's program did not answer its probe.",
+    "runtime_unfit": "A program that the harness needs beside its own is missing or too old; an advisory.",
     "version_untested": "The program's version lies outside the range that was tried; an advisory, never a refusal.",
     "launch_failed": "The harness could not be started.",
     "harness_exited": "The harness's process has ended.",

@@ -17,6 +17,8 @@ __all__ = [
     "PlanFile",
     "ProbeResult",
     "Problem",
+    "ProgramFound",
+    "RuntimeFound",
     "TransportSettings",
 ]
 
@@ -35,6 +37,7 @@ class LaunchRequest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
         posture: What the seat may do unasked.
         reference: The session to resume or fork.
         model: The model that was asked for.
+        effort: The effort that was asked for, in the harness's own words.
         environment: Variables that the operator set; values are secrets.
     """
 
@@ -46,6 +49,7 @@ class LaunchRequest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     posture: Posture
     reference: SessionReference | None = None
     model: str | None = None
+    effort: str | None = None
     environment: dict[str, str] = {}
 
 
@@ -117,16 +121,58 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     is_fatal: bool = True
 
 
+class RuntimeFound(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A program that a harness needs beside its own.
+
+    Attributes:
+        name: Its name on PATH.
+        wanted: The range of versions; empty takes any.
+        program: Absolute path; `None` where there is none.
+        version: As it answered.
+        is_met: Whether it will do: `yes`, `no`, `unknown`.
+    """
+
+    name: str
+    wanted: str = ""
+    program: str | None = None
+    version: str | None = None
+    is_met: Literal["yes", "no", "unknown"] = "unknown"
+
+
+class ProgramFound(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The program of some modes of a harness.
+
+    Attributes:
+        modes: The modes that start it.
+        installed: As in `ProbeResult`.
+        program: Absolute path.
+        version: As it answered.
+        tested: Whether the version lies in the tested range.
+    """
+
+    modes: tuple[str, ...]
+    installed: Literal["yes", "no", "unknown"]
+    program: str | None = None
+    version: str | None = None
+    tested: Literal["yes", "no", "unknown"] = "unknown"
+
+
 class ProbeResult(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What an installed program says of itself; no model call.
 
     Attributes:
         harness: The harness's id.
-        installed: `yes`, `no`, or `unknown` where the program is there but gave no answer.
+        installed: Whether the program of the default mode is there: `yes`, `no`, or `unknown` where it is there
+            but gave no answer.
         program: Absolute path.
         version: As it answered.
         tested: Whether the version lies in the tested range: `yes`, `no`, `unknown`.
-        problems: What stands in the way.
+        problems: What stands in the way, what is to be done first coming first.
+        signed_in: Whether somebody is signed in: `yes`, `no`, or `unknown` where it cannot be seen.
+        signed_in_by: What says so, such as the name of a variable.
+        sign_in_hint: How to sign in, where it is not certain that somebody is.
+        runtime: What the harness needs beside its own program.
+        programs: Each program with its modes, where not all modes start the same.
         detail: What a plugin adds.
     """
 
@@ -136,4 +182,9 @@ class ProbeResult(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     version: str | None = None
     tested: Literal["yes", "no", "unknown"] = "unknown"
     problems: tuple[Problem, ...] = ()
+    signed_in: Literal["yes", "no", "unknown"] = "unknown"
+    signed_in_by: str = ""
+    sign_in_hint: str = ""
+    runtime: tuple[RuntimeFound, ...] = ()
+    programs: tuple[ProgramFound, ...] = ()
     detail: dict[str, Any] = {}

@@ -74,9 +74,7 @@ def _check_program(program: Program, at: str) -> Iterator[Fault]:
     ranges = {f"{at}.requires.{name}": bounds for name, bounds in program.requires.items()}
     for key_path, bounds in {f"{at}.tested": program.tested, **ranges}.items():
         if bounds and not is_range(bounds):
-            yield Fault(
-                key_path=key_path, problem=f"is {bounds!r}", expected="bounds such as '>=1.18, <2'"
-            )
+            yield Fault(key_path=key_path, problem=f"is {bounds!r}", expected="bounds such as '>=1.18, <2'")
 
 
 def _check_sign_in(manifest: Manifest) -> Iterator[Fault]:

@@ -80,7 +80,13 @@ def build_plan(
     variables: dict[str, str] = {}
     for what, wanted, own_args, own_variables, option in (
         ("model", request.model, arguments.model_args, arguments.model_environment, mode.acp.model_option),
-        ("effort", request.effort, arguments.effort_args, arguments.effort_environment, mode.acp.effort_option),
+        (
+            "effort",
+            request.effort,
+            arguments.effort_args,
+            arguments.effort_environment,
+            mode.acp.effort_option,
+        ),
     ):
         if not wanted:
             continue

@@ -45,9 +45,7 @@ def program_of(manifest: Manifest, mode: str | None) -> Program:
     return own or manifest.program
 
 
-def find_program(
-    manifest: Manifest, environ: Mapping[str, str], *, mode: str | None = None
-) -> FoundProgram:
+def find_program(manifest: Manifest, environ: Mapping[str, str], *, mode: str | None = None) -> FoundProgram:
     """The program of a harness: named by the operator, on PATH, at a known path, or a module of our own.
 
     Args:
