@@ -186,6 +186,30 @@ def test_in_the_foreground_its_log_is_shown_too(home: Home) -> None:
     assert shown == home.log_file.read_text(encoding="utf-8")
 
 
+def test_the_real_one_heeds_a_stop_signal_at_any_instant_too(throwaway_home: Path) -> None:
+    """With the store, the host and the seats behind it instead of the scripted service."""
+    command = [sys.executable, "-m", "inspan.daemon", "--home"]
+    start_s = 0.0
+    for step in range(9):
+        home = locate_home(throwaway_home / f"h{step}")
+        begun = time.monotonic()
+        with subprocess.Popen(
+            [*command, str(home.path)], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        ) as process:
+            assert process.stdout is not None
+            assert process.stderr is not None
+            if step == 0:
+                assert b"ready" in process.stdout.readline()
+                start_s = time.monotonic() - begun
+            else:
+                time.sleep(start_s * (0.5 + 0.6 * step / 8))  # the instant is what is tested
+            process.terminate()
+            status = process.wait(DEADLINE_S)
+            assert process.stderr.read() == b""
+        assert {name for name in left_in(home) if not name.startswith("log.")} <= ALL_GONE
+        assert status == 0 or not home.path.exists()
+
+
 @pytest.mark.requirement("L15")
 def test_its_log_names_no_prompt_no_variable_and_no_token(home: Home, throwaway_home: Path) -> None:
     code = (
@@ -212,24 +236,3 @@ def test_its_log_names_no_prompt_no_variable_and_no_token(home: Home, throwaway_
     assert "serves as process" in text
     assert "s3cret" not in text
     assert token not in text
-
-
-def test_the_log_is_bounded_and_its_lines_are_whole(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
-    import logging
-
-    from inspan.daemon import logs
-    from inspan.home import prepare_home
-
-    monkeypatch.setattr(logs, "_FILE_BYTES", 2000)
-    prepare_home(home)
-    with logs.open_logs(home):
-        for number in range(200):
-            logging.getLogger("test").warning("number %d\nwith a second line \x1b[31m", number)
-
-    files = sorted(home.path.glob("daemon.log*"))
-    assert len(files) == 4
-    for file in files:
-        assert file.stat().st_size <= 2000
-        assert stat.S_IMODE(file.stat().st_mode) == 0o600
-        for line in file.read_text(encoding="utf-8").splitlines():
-            assert line.endswith(r"with a second line \x1b[31m")

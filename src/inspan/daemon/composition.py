@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import logging
 import os
 import socket
 from collections.abc import AsyncGenerator, Callable, Generator
@@ -25,6 +26,8 @@ from .serving import open_server
 from .sockets import listen_on_tcp, listen_on_unix, read_or_make_token
 
 __all__ = ["Daemon", "OpenParts", "Parts", "open_daemon", "open_parts"]
+
+_LOG = logging.getLogger(__name__)
 
 
 class Parts(msgspec.Struct, frozen=True, kw_only=True):
@@ -129,11 +132,16 @@ def _record_of(home: Home, lifetime: Lifetime, tcp: tuple[str, int] | None) -> G
         "tcp": f"{tcp[0]}:{tcp[1]}" if tcp else None,
     }
     new = home.record.with_name(f"{home.record.name}.new")
-    with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
-        json.dump(record, file)
-    new.replace(home.record)
+    try:
+        with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
+            json.dump(record, file)
+        new.replace(home.record)
+    except OSError as error:
+        # It is only for show, and on a full disk the daemon is needed more than its name.
+        _LOG.warning("%s cannot be written: %s", home.record.name, error.strerror)
     try:
         yield
     finally:
-        with contextlib.suppress(FileNotFoundError):
-            home.record.unlink()
+        for path in (home.record, new):
+            with contextlib.suppress(OSError):
+                path.unlink()

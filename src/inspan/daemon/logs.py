@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import logging.handlers
 import os
 import sys
 import time
 import traceback
 from collections.abc import Generator, Iterator
+from pathlib import Path
 from types import TracebackType
-from typing import Any, TextIO, cast
+from typing import Any, cast
 
 from inspan.home import Home
 
@@ -44,9 +44,7 @@ class LineFormatter(logging.Formatter):
 @contextlib.contextmanager
 def open_logs(home: Home, *, is_shown: bool = False) -> Generator[None]:
     """Writes the process's log to the home's log file, 0600, and to standard error too if it `is_shown`."""
-    handlers: list[logging.Handler] = [
-        _PrivateFile(home.log_file, maxBytes=_FILE_BYTES, backupCount=_OLD_FILES, encoding="utf-8")
-    ]
+    handlers: list[logging.Handler] = [_LogFile(home.log_file)]
     if is_shown:
         handlers.append(logging.StreamHandler(sys.stderr))
     root = logging.getLogger()
@@ -58,12 +56,9 @@ def open_logs(home: Home, *, is_shown: bool = False) -> Generator[None]:
     for handler in handlers:
         handler.setFormatter(LineFormatter())
         root.addHandler(handler)
-    # A disk without room must not turn every line of the log into a line on standard error.
-    raising, logging.raiseExceptions = logging.raiseExceptions, False
     try:
         yield
     finally:
-        logging.raiseExceptions = raising
         root.setLevel(before)
         for handler in handlers:
             root.removeHandler(handler)
@@ -76,12 +71,52 @@ def report_loop_fault(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) 
     _LOG.error("the event loop reports: %s", context.get("message", "a fault"), exc_info=error)
 
 
-class _PrivateFile(logging.handlers.RotatingFileHandler):
-    """Makes every file 0600, the ones after a rotation too, whatever the umask says."""
+class _LogFile(logging.Handler):
+    """Appends each record with one write, in files that are 0600 whatever the umask says.
 
-    def _open(self) -> TextIO:  # pyright: ignore[reportIncompatibleMethodOverride]
-        handle = os.open(self.baseFilename, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-        return open(handle, "a", encoding=self.encoding)
+    The standard library's rotating handler does not survive a full disk: what it could not write stays in its
+    buffer, and to close or to rotate raises. Here such a line is lost, and nothing else.
+    """
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self._path = path
+        self._handle: int | None = None
+        self._size = 0
+        self._is_torn = False
+
+    def emit(self, record: logging.LogRecord) -> None:
+        line = f"{self.format(record)}\n".encode("utf-8", "backslashreplace")
+        with contextlib.suppress(OSError):
+            if self._handle is not None and self._size + len(line) > _FILE_BYTES:
+                self._rotate()
+            if self._handle is None:
+                self._handle = os.open(
+                    self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600
+                )
+                self._size = os.fstat(self._handle).st_size
+            if self._is_torn:
+                line = b"\n" + line
+            written = os.write(self._handle, line)
+            self._size += written
+            self._is_torn = written < len(line)
+
+    def close(self) -> None:
+        self._let_go()
+        super().close()
+
+    def _rotate(self) -> None:
+        self._let_go()
+        for number in range(_OLD_FILES, 0, -1):
+            older = self._path.with_name(f"{self._path.name}.{number}")
+            newer = self._path.with_name(f"{self._path.name}.{number - 1}") if number > 1 else self._path
+            with contextlib.suppress(FileNotFoundError):
+                newer.replace(older)
+
+    def _let_go(self) -> None:
+        if self._handle is not None:
+            os.close(self._handle)
+            self._handle = None
 
 
 def _outline(error: BaseException) -> str:

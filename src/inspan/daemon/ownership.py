@@ -40,12 +40,22 @@ def hold_home(home: Home) -> Generator[None]:
 
 def _lock(home: Home) -> int:
     while True:
-        handle = os.open(home.lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            handle = os.open(home.lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        except OSError as error:
+            raise HostError(
+                f"{home.lock} cannot be made: {error.strerror}.",
+                code="home_read_only",
+                hint="Make room on the disk, and let the folder be written.",
+                detail={"home": str(home.path)},
+            ) from error
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
             if _is_at_path(handle, home):
-                os.ftruncate(handle, 0)
-                os.write(handle, f"{os.getpid()}\n".encode())
+                # The pid is only shown; a disk without room for it is no reason not to serve.
+                with contextlib.suppress(OSError):
+                    os.ftruncate(handle, 0)
+                    os.write(handle, f"{os.getpid()}\n".encode())
                 return handle
         except BlockingIOError as error:
             owner = _read_pid(handle)
