@@ -210,6 +210,8 @@ def _content(kind: str, event: Json) -> list[Piece]:
         case "usage":
             used, size = number(event, "used"), number(event, "size")
             return [dim(f"context: {_count(used)} of {_count(size)} tokens")]
+        case "retrying":
+            return _retrying(event)
         case "session_info":
             return [dim(f"title: {cut(text(event, 'title') or 'unknown', 80)}")]
         case "noise":
@@ -224,6 +226,19 @@ def _content(kind: str, event: Json) -> list[Piece]:
             return [dim(f"{what} that Inspan does not know: {cut(text(event, 'method'), 60)}")]
         case _:
             return _unknown(kind)
+
+
+def _retrying(event: Json) -> list[Piece]:
+    attempt, limit = number(event, "attempt"), number(event, "limit")
+    which = "" if attempt is None else f", attempt {int(attempt)}"
+    of = f" of {int(limit)}" if limit is not None and attempt is not None else ""
+    at = text(event, "retry_at")
+    reason = text(event, "reason")
+    return [
+        warn(f"the harness retries{which}{of}"),
+        f" at {clock(at)}" if at else "",
+        dim(f"  {cut(reason, _TEXT_COLUMNS)}" if reason else ""),
+    ]
 
 
 def _tool_call(event: Json) -> list[Piece]:

@@ -7,6 +7,7 @@ Their shapes follow the second draft of the Agent Client Protocol: upserts by id
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any, Literal
 
 import msgspec
@@ -20,6 +21,7 @@ __all__ = [
     "Noise",
     "PlanUpdated",
     "ProtocolFault",
+    "Retrying",
     "SessionInfoUpdated",
     "ToolCallUpdated",
     "UnknownMessage",
@@ -112,6 +114,24 @@ class SessionInfoUpdated(msgspec.Struct, frozen=True, kw_only=True, omit_default
     replay: bool = False
 
 
+class Retrying(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="retrying"):
+    """The harness waits before it asks its model again: the turn is open, and nothing is done meanwhile.
+
+    Attributes:
+        reason: What failed, in the harness's own words; empty where it did not say.
+        attempt: Which attempt comes next, counted from 1.
+        limit: After how many attempts it gives up.
+        retry_at: When it tries again.
+        replay: Told again from an earlier launch.
+    """
+
+    reason: str = ""
+    attempt: int | None = None
+    limit: int | None = None
+    retry_at: datetime | None = None
+    replay: bool = False
+
+
 class UnknownUpdate(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="unknown_update"):
     """An update of a kind that Inspan does not know, kept as it came."""
 
@@ -169,6 +189,7 @@ Content = (
     | ConfigUpdated
     | UsageUpdated
     | SessionInfoUpdated
+    | Retrying
     | UnknownUpdate
     | UnknownMessage
     | Noise
