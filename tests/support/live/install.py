@@ -38,15 +38,17 @@ class Pin:
     program: str
     says: str
     runs_scripts: bool = False
+    node: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Installed:
-    """A harness ready to run: `folder` goes on the `PATH`, `program` is the file itself."""
+    """A harness ready to run: `folder` goes on the `PATH`, after `needs`; `program` is the file itself."""
 
     folder: Path
     program: Path
     version: str
+    needs: tuple[Path, ...] = ()
 
 
 def read_pins() -> dict[str, Pin]:
@@ -61,14 +63,15 @@ def install(name: str) -> Installed:
         InstallError: npm is missing or failed, or the program says another version.
     """
     pin = read_pins()[name]
+    needs = (install(pin.node).folder,) if pin.node else ()
     place = _cache() / f"{name}-{pin.version}"
     with _locked(place.with_name(f".{place.name}.lock")):
         if not place.exists():
-            _install_into(place, pin)
-    return _installed(place, pin)
+            _install_into(place, pin, needs)
+    return _installed(place, pin, needs)
 
 
-def _install_into(place: Path, pin: Pin) -> None:
+def _install_into(place: Path, pin: Pin, needs: tuple[Path, ...]) -> None:
     npm = shutil.which("npm")
     if npm is None:
         raise InstallError(f"npm is not installed, so {pin.package} cannot be; install Node.js with npm")
@@ -79,17 +82,18 @@ def _install_into(place: Path, pin: Pin) -> None:
         _run([npm, "install", "--prefix", str(unfinished), "--ignore-scripts", *quiet, exact])
         if pin.runs_scripts:
             _run([npm, "rebuild", "--prefix", str(unfinished), *quiet, pin.package])
-        _installed(unfinished, pin)
+        _installed(unfinished, pin, needs)
         unfinished.rename(place)
     finally:
         shutil.rmtree(unfinished, ignore_errors=True)
 
 
-def _installed(place: Path, pin: Pin) -> Installed:
+def _installed(place: Path, pin: Pin, needs: tuple[Path, ...]) -> Installed:
     folder = place / "node_modules" / ".bin"
     program = folder / pin.program
     with tempfile.TemporaryDirectory(prefix="isp-") as home:
-        environment = {"PATH": os.environ.get("PATH", os.defpath), "HOME": home}
+        path = os.pathsep.join([*map(str, needs), os.environ.get("PATH", os.defpath)])
+        environment = {"PATH": path, "HOME": home}
         said = _run(
             [str(program), "--version"], timeout_s=_VERSION_TIMEOUT_S, environment=environment
         ).strip()
@@ -97,7 +101,7 @@ def _installed(place: Path, pin: Pin) -> Installed:
         raise InstallError(
             f"{program} says version {said!r}, but {pin.says!r} is pinned; remove {place} and try again"
         )
-    return Installed(folder=folder, program=program, version=pin.version)
+    return Installed(folder=folder, program=program, version=pin.version, needs=needs)
 
 
 def _run(

@@ -21,13 +21,15 @@ class Target:
 
     `pin` names its entry in `pins.toml`. `write_settings(home, model_url)` writes its configuration.
     `auth_method` is the ACP method id to authenticate with, where the harness insists on it.
+    `model_variable` names the variable by which the harness is told the model's address, if there is one.
     """
 
     pin: str
-    acp_arguments: tuple[str, ...]
     write_settings: Callable[[Path, str], None]
+    acp_arguments: tuple[str, ...] = ()
     variables: Mapping[str, str] = field(default_factory=dict[str, str])
     auth_method: str | None = None
+    model_variable: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -48,6 +50,9 @@ class ReadyTarget:
 def open_target(target: Target, namespace: Namespace) -> Generator[ReadyTarget]:
     """Install `target` if need be and make an arena for it; the arena ends with the block."""
     installed = install(target.pin)
-    with open_arena(namespace, programs=[installed.folder], variables=target.variables) as arena:
+    programs = [*installed.needs, installed.folder]
+    with open_arena(namespace, programs=programs, variables=target.variables) as arena:
         target.write_settings(arena.home, arena.model.url)
+        if target.model_variable:
+            arena.environment[target.model_variable] = f"{arena.model.url}/v1"
         yield ReadyTarget(target=target, installed=installed, arena=arena)
