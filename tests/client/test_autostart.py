@@ -64,6 +64,7 @@ def test_connect_starts_the_daemon_that_then_outlives_the_program(home: Home) ->
     assert daemon.parent() is None or daemon.ppid() != os.getpid()
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_the_daemon_holds_none_of_its_starters_files(home: Home) -> None:
     ensure_daemon(home)
     (daemon,) = daemons_of(home)

@@ -29,7 +29,7 @@ from inspan.model.views import (
     TurnView,
 )
 
-from .autostart import is_serving, unreachable
+from .autostart import unreachable
 from .watching import RECONNECT_FOR_S, watch
 from .wire import Wire, segment
 
@@ -96,7 +96,7 @@ class Client:
 
     async def stop_daemon(self, *, harnesses: bool = False) -> None:
         """Stops the daemon and returns once it serves no more. Harnesses run on unless they are to stop too."""
-        await self._wire.call(
+        stopping = await self._wire.call(
             "POST",
             "/v1/daemon/stop",
             _Stopping,
@@ -104,8 +104,8 @@ class Client:
             timeout_s=_STOP_TIMEOUT_S,
         )
         deadline = time.monotonic() + _STOP_TIMEOUT_S
-        # The lock goes last: once it is gone, another daemon may begin.
-        while is_serving(self.home) or self.home.lock.exists():
+        # The lock goes last: once it is gone, or another daemon's, this one holds nothing any more.
+        while _names_owner(self.home, stopping.pid):
             if time.monotonic() > deadline:
                 raise unreachable(self.home, "it was asked to stop and still holds the home")
             await asyncio.sleep(_LOOK_AGAIN_S)
@@ -366,3 +366,10 @@ def _flag(value: bool) -> str:  # noqa: FBT001
 def _absolute(path: str | os.PathLike[str]) -> str:
     # The daemon's current folder is another.
     return os.path.abspath(path)
+
+
+def _names_owner(home: Home, pid: int) -> bool:
+    try:
+        return home.lock.read_text(encoding="ascii").strip() == str(pid)
+    except FileNotFoundError:
+        return False
