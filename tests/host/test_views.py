@@ -1,0 +1,62 @@
+"""What people see of a harness comes from its manifest, and a faulty one is seen with its fault."""
+
+from pathlib import Path
+
+import pytest
+
+from inspan.host import HarnessHost
+from support.harness_folders import add_harness, manifest_text
+
+MORE = """
+[modes.acp.capabilities.cancel]
+support = "supported"
+evidence = "proved"
+source = "recordings/acp.jsonl"
+verified = "2026-11-30 1.0"
+
+[[quirks]]
+text = "It hums."
+"""
+
+
+@pytest.mark.requirement("H-A54")
+def test_a_view_shows_what_the_manifest_says(tmp_path: Path) -> None:
+    text = manifest_text(top='summary = "A harness"\nhomepage = "https://acme.example"', more=MORE)
+    folder = add_harness(tmp_path / "harnesses", "acme", text)
+
+    view = HarnessHost(tmp_path, environ={}).view("acme")
+
+    assert (view.name, view.summary, view.homepage) == ("Acme", "A harness", "https://acme.example")
+    assert (view.maintainer, view.tier, view.scripted) == ("Somebody", "community", False)
+    assert (view.origin, view.folder, view.layers) == ("user", str(folder), (str(folder),))
+    [mode] = view.modes
+    assert (mode.id, mode.transport, mode.postures) == ("acp", "acp", ("approvals=ask, sandbox=none",))
+    assert mode.capabilities["cancel"].verified == "2026-11-30 1.0"
+    assert not mode.capabilities["resume"].is_supported
+    assert view.quirks == ("It hums.",)
+    assert (view.plugin, view.problem) == ("none", None)
+
+
+def test_a_faulty_harness_is_seen_with_its_fault_and_what_can_be_read(tmp_path: Path) -> None:
+    add_harness(tmp_path / "harnesses", "acme", manifest_text(top="nonsense = 1"))
+    add_harness(tmp_path / "harnesses", "worse", "][")
+
+    views = {view.id: view for view in HarnessHost(tmp_path, environ={}).views()}
+
+    assert views["acme"].name == "Acme"
+    assert views["acme"].problem is not None
+    assert "nonsense" in views["acme"].problem.message
+    assert views["worse"].name == "worse"
+    assert views["worse"].problem is not None
+    assert views["worse"].problem.code == "manifest_unreadable"
+
+
+@pytest.mark.requirement("H-B5", "H-N57")
+def test_a_harness_whose_plugin_is_not_there_is_kept_and_seen_as_missing(tmp_path: Path) -> None:
+    add_harness(tmp_path / "harnesses", "acme", manifest_text(top='plugin = "plugin.py"'))
+
+    view = HarnessHost(tmp_path, environ={}).view("acme")
+
+    assert (view.plugin, view.name, view.default_mode) == ("missing", "Acme", "acp")
+    assert view.problem is not None
+    assert view.problem.code == "plugin_missing"
