@@ -91,12 +91,12 @@ class Toll:
 class KillingGround:
     """Acts at random on a home, and can tell afterwards whether the promise was kept."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, *, home: Path | None = None) -> None:
         self.random = random.Random(seed)
         self.path = Path(tempfile.mkdtemp(prefix="isp-"))
         self.workspace = self.path / "w"
         self.state = self.path / "s"
-        self.home = prepare_home(Home(self.path / "h"))
+        self.home = prepare_home(Home(self.path / "h" if home is None else home))
         self.workspace.mkdir()
         self.state.mkdir()
         folder = self.home.harnesses / "counting"
