@@ -63,7 +63,7 @@ lint: $(READY) ## style, format, types and the layers of the rooms
 schema: $(READY) ## write everything in docs/ anew that is made from the code
 	$(BIN)/python -m inspan.model.schema docs/schema
 	$(BIN)/python -m inspan.daemon.openapi > docs/openapi.json
-	$(BIN)/python -m inspan.cli.reference > docs/cli.md
+	$(BIN)/python -m inspan.cli.reference
 
 requirements: $(READY) ## print each requirement, its state and its tests (ARGS="--slice agent")
 	@$(BIN)/python tools/requirements.py $(ARGS)
