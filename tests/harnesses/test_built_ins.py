@@ -185,7 +185,7 @@ def needs_source(claim: msgspec.Struct) -> bool:
 def test_recordings_of_a_harness_are_whole(harness: str) -> None:
     files = list((ROOT / harness).glob("recordings/**/*.jsonl"))
 
-    assert files or HarnessRegistry(Path("/nowhere")).manifest(harness).scripted
+    assert files or harness not in SESSION_IDS or harness == "demo"
     for file in files:
         for line in file.read_text(encoding="utf-8").splitlines():
             json.loads(line)

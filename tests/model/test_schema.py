@@ -9,15 +9,17 @@ import msgspec
 import pytest
 
 from inspan.model.manifest import Manifest
-from inspan.model.schema import SCHEMA_FILES, main, make_schemas
+from inspan.model.schema import KEY_REFERENCE_FILE, SCHEMA_FILES, main, make_schemas
 from inspan.plugin import METHODS
 
+_SAME_EVERYWHERE = {"| `text`", "| `source`", "| `verified`"}
 DOCS = Path(__file__).resolve().parents[2] / "docs" / "schema"
 
 
 def test_the_published_schemas_are_what_the_code_says(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--check", str(DOCS)]) == 0, capsys.readouterr().err
-    assert sorted(path.name for path in DOCS.iterdir()) == sorted(SCHEMA_FILES) == sorted(make_schemas())
+    assert sorted(path.name for path in DOCS.iterdir()) == sorted([*make_schemas(), KEY_REFERENCE_FILE])
+    assert sorted(SCHEMA_FILES) == sorted(make_schemas())
 
 
 def test_a_stale_or_missing_schema_is_found_and_written(tmp_path: Path) -> None:
@@ -53,6 +55,15 @@ def test_the_manifest_schema_refuses_unknown_keys_and_names_every_field() -> Non
 
     assert shape["additionalProperties"] is False
     assert set(shape["properties"]) == {field.encode_name for field in msgspec.structs.fields(Manifest)}
+
+
+def test_the_key_reference_explains_every_key_of_every_table() -> None:
+    page = (DOCS / KEY_REFERENCE_FILE).read_text(encoding="utf-8")
+    rows = [line.split(" | ") for line in page.splitlines() if line.startswith("| `")]
+
+    assert len(rows) > 80
+    assert [row[0] for row in rows if row[-1].strip(" |") == "" and row[0] not in _SAME_EVERYWHERE] == []
+    assert "## `[modes.NAME.acp]`" in page
 
 
 def test_the_protocol_schema_has_every_method() -> None:

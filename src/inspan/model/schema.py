@@ -1,6 +1,6 @@
 """JSON Schemas of everything that others write or read: manifests, events, the plugin protocol.
 
-`python -m inspan.model.schema DIR` writes them to DIR (`docs/schema` by default); with `--check` it writes
+`python -m inspan.model.schema DIR` writes them, and the reference of all manifest keys, to DIR (`docs/schema` by default); with `--check` it writes
 nothing and exits with 1 where a file there is not what would be written.
 """
 
@@ -14,11 +14,13 @@ from typing import Any
 import msgspec
 
 from .events import Envelope
+from .key_reference import render_key_reference
 from .manifest import Manifest
 
-__all__ = ["DIALECT", "SCHEMA_FILES", "main", "make_schemas"]
+__all__ = ["DIALECT", "KEY_REFERENCE_FILE", "SCHEMA_FILES", "main", "make_schemas"]
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
+KEY_REFERENCE_FILE = "manifest-keys.md"
 SCHEMA_FILES = ("manifest.schema.json", "events.schema.json", "plugin-protocol.schema.json")
 
 
@@ -44,8 +46,11 @@ def main(arguments: list[str]) -> int:
         return 2
     folder = Path(named[0] if named else "docs/schema")
     stale = 0
-    for name, schema in make_schemas().items():
-        text = msgspec.json.format(msgspec.json.encode(schema), indent=2).decode() + "\n"
+    texts = {
+        name: msgspec.json.format(msgspec.json.encode(schema), indent=2).decode() + "\n"
+        for name, schema in make_schemas().items()
+    }
+    for name, text in {**texts, KEY_REFERENCE_FILE: render_key_reference()}.items():
         file = folder / name
         if file.is_file() and file.read_text(encoding="utf-8") == text:
             continue
