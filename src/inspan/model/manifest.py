@@ -83,10 +83,13 @@ class Environment(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True,
     Attributes:
         set: Set to these values.
         strip: Removed, since they conflict; a trailing `*` matches a prefix.
+        generate: Secrets of one launch, such as the password of a server that otherwise takes everybody: set to
+            a fresh random value where the operator set none.
     """
 
     set: dict[str, str] = {}
     strip: tuple[EnvName, ...] = ()
+    generate: tuple[EnvName, ...] = ()
 
 
 class LaunchArguments(

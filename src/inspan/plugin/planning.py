@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import secrets
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 
@@ -15,6 +16,7 @@ from .programs import FoundProgram
 
 __all__ = ["build_plan", "choose_auth", "describe_postures", "find_posture"]
 
+_SECRET_BYTES = 32
 _ARTICLES = {"model": "a model", "effort": "an effort"}
 _PLACEHOLDER = re.compile(r"\{(session|workspace|model|effort)\}")
 
@@ -114,7 +116,12 @@ def build_plan(
         ),
         cwd=request.workspace,
         environment=_environment_of(
-            manifest, mode, rule, request, {key: _fill(one, values) for key, one in variables.items()}
+            manifest,
+            mode,
+            rule,
+            request,
+            chosen={key: _fill(one, values) for key, one in variables.items()},
+            present=present,
         ),
         strip=mode.environment.strip,
         transport=mode.transport,
@@ -147,9 +154,17 @@ def _environment_of(
     mode: ModeManifest,
     rule: PostureRule,
     request: LaunchRequest,
+    *,
     chosen: Mapping[str, str],
+    present: AbstractSet[str],
 ) -> dict[str, str]:
     """Later ones win: the manifest's, the operator's, the model's and the effort's, the posture's."""
+    set_already = _set_names(present, request.environment)
+    made = {
+        name: secrets.token_urlsafe(_SECRET_BYTES)
+        for name in mode.environment.generate
+        if name not in set_already
+    }
     contested = sorted(
         name for name, value in rule.environment.items() if request.environment.get(name, value) != value
     )
@@ -159,7 +174,7 @@ def _environment_of(
             hint="Unset it for this seat; what it holds belongs into the harness's own settings.",
             detail={"variables": contested},
         )
-    return {**mode.environment.set, **request.environment, **chosen, **rule.environment}
+    return {**mode.environment.set, **request.environment, **made, **chosen, **rule.environment}
 
 
 def _fill(text: str, values: Mapping[str, str]) -> str:
