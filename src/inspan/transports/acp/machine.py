@@ -6,6 +6,7 @@ from inspan.model.plan import TransportSettings
 from inspan.transports.machine import Step
 
 from . import handshake
+from .chunks import is_chunk_taken
 from .depth import DEPTH_CAP, is_too_deep
 from .exchange import Exchange
 from .incoming import ToolMemory, on_notification, on_request, on_update
@@ -60,7 +61,7 @@ class AcpMachine:
                 cap_bytes = exchange.settings.frame_cap_bytes
                 message = f"A line is over the cap of {cap_bytes} bytes and was dropped."
                 exchange.fault("frame_too_large", message, is_fatal=True)
-            else:
+            elif not is_chunk_taken(exchange, line):
                 self._take_line(line)
         if exchange.state.is_discarding != self._lines.is_discarding:
             exchange.state.is_discarding = self._lines.is_discarding
