@@ -142,7 +142,7 @@ def find_wrong_targets(text: str) -> list[Fault]:
 @cache
 def functions_of(path: Path) -> set[str]:
     tree = ast.parse(path.read_text(encoding="utf-8"))
-    return {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
+    return {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
 
 
 def find_unknown_tests(text: str) -> list[Fault]:
