@@ -195,7 +195,8 @@ def test_nothing_in_the_recordings_is_unknown_or_broken(answers_first: Replay, t
 def test_every_built_in_recording_is_understood(path: Path) -> None:
     replay = replay_recording(path, TransportSettings(workspace="/w"))
 
-    assert replay.turns
+    # Where nobody was signed in, the recording ends before any prompt.
+    assert replay.turns or any(isinstance(one.report.body, SessionFailed) for one in replay.reports)
     assert not [turn for turn in replay.turns if turn.outcome == "lost" and not turn.raw_reason]
     assert replay.summary()["unknown_updates"] == replay.summary()["faults"] == 0
 

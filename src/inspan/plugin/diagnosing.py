@@ -1,4 +1,4 @@
-"""Diagnoses: what a harness's error means, by the manifest's rules."""
+"""Diagnoses: what a harness's error means, or the last words of a turn, by the manifest's rules."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ from collections.abc import Sequence
 
 import msgspec
 
-from inspan.model.manifest import Diagnosis
+from inspan.model.manifest import Diagnosis, TurnTextFailure
 from inspan.model.turn import CallError
 
-__all__ = ["diagnose"]
+__all__ = ["diagnose", "diagnose_text", "find_diagnosis"]
+
+_QUOTED_CHARACTERS = 500
 
 
 def diagnose(error: CallError, diagnoses: Sequence[Diagnosis]) -> CallError:
@@ -18,10 +20,32 @@ def diagnose(error: CallError, diagnoses: Sequence[Diagnosis]) -> CallError:
 
     Every criterion of a diagnosis must fit. The message stays the harness's own.
     """
-    for one in diagnoses:
-        if _fits(error, one):
-            return msgspec.structs.replace(error, code=one.code, hint=f"{one.title}: {one.remedy}")
-    return error
+    index = find_diagnosis(error, diagnoses)
+    if index is None:
+        return error
+    one = diagnoses[index]
+    return msgspec.structs.replace(error, code=one.code, hint=_hint(one))
+
+
+def find_diagnosis(error: CallError, diagnoses: Sequence[Diagnosis]) -> int | None:
+    """The place of the first diagnosis that fits; `None` where none does."""
+    return next((index for index, one in enumerate(diagnoses) if _fits(error, one)), None)
+
+
+def diagnose_text(text: str, failures: Sequence[TurnTextFailure]) -> tuple[CallError, int] | None:
+    """The error that a turn's last message tells, and the place of the rule that reads it; `None` where it is none.
+
+    Only where the message begins is looked at, so that an answer that quotes an error is none.
+    """
+    for index, one in enumerate(failures):
+        if re.match(one.pattern, text):
+            message = text[:_QUOTED_CHARACTERS] or f"{one.title}."
+            return CallError(code=one.code, message=message, hint=_hint(one)), index
+    return None
+
+
+def _hint(one: Diagnosis | TurnTextFailure) -> str:
+    return " ".join(part for part in (f"{one.title}:", one.cause, one.remedy) if part)
 
 
 def _fits(error: CallError, diagnosis: Diagnosis) -> bool:
