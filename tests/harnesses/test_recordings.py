@@ -54,7 +54,7 @@ def mode_of(harness: str) -> ModeManifest:
 
 def raised(error: dict[str, Any]) -> CallError:
     data: Any = error.get("data")
-    raw: dict[str, Any] | None = data if isinstance(data, dict) or data is None else {"value": data}
+    raw = {"value": data} if isinstance(data, str) else data
     return CallError(code="call_failed", message=error["message"], raw_code=error["code"], raw=raw)
 
 
