@@ -33,6 +33,20 @@ def build_harness(parser: Parser) -> None:
         "--mode", metavar="MODE", help="the mode it was recorded in (default: the manifest's)"
     )
     replay.example("inspan harness replay ID wire.jsonl", "the reports that this conversation gives")
+    lint = parser.action(
+        "lint",
+        "look for what keeps a harness's folder from being what it says; no daemon, no harness",
+        _lint,
+        description="Faults end it with 22; advice does not.",
+    )
+    lint.add_argument(
+        "target",
+        metavar="ID|FOLDER",
+        nargs="?",
+        help="the harness's id, or its folder (default: all of them)",
+    )
+    lint.names["target"] = "harness"
+    lint.example("inspan harness lint ./acme", "before you publish your own")
     trust = parser.action(
         "trust",
         "allow a harness's code from outside to run",
@@ -88,7 +102,7 @@ def _show(context: Context, args: Namespace) -> int:
 
 
 def _tell(output: Output, harness: Json) -> None:
-    problem = record(harness, "problem")
+    problem, needs = record(harness, "problem"), record(harness, "requires")
     output.line(bold(text(harness, "id")), "  ", _name(harness))
     output.fields(
         [
@@ -97,6 +111,9 @@ def _tell(output: Output, harness: Json) -> None:
             ("homepage", text(harness, "homepage")),
             ("install", text(harness, "install")),
             ("tested", text(harness, "tested", default="unknown: no version was tried")),
+            ("needs", ", ".join(f"{name} {text(needs, name)}".strip() for name in needs)),
+            ("sign in", text(harness, "sign_in")),
+            ("config", _config(record(harness, "config"))),
             ("maintainer", f"{text(harness, 'maintainer')} ({text(harness, 'tier')})"),
             ("origin", f"{text(harness, 'origin')}  {text(harness, 'folder')}"),
             ("layers", ", ".join(texts(harness, "layers")) if len(texts(harness, "layers")) > 1 else ""),
@@ -110,12 +127,27 @@ def _tell(output: Output, harness: Json) -> None:
         default = " (default)" if text(mode, "id") == text(harness, "default_mode") else ""
         output.line()
         output.line("  ", bold(f"mode {text(mode, 'id')}"), dim(f"{default}  over {text(mode, 'transport')}"))
-        if postures := texts(mode, "postures"):
-            output.line("    ", dim("postures  "), "; ".join(postures))
+        for name in ("install", "tested"):
+            if said := text(mode, name):
+                output.line("    ", dim(f"{name}  "), said)
+        for rule in records(mode, "posture_rules"):
+            axes = f"approvals={text(rule, 'approvals')}, sandbox={text(rule, 'sandbox')}"
+            output.line("    ", dim("posture  "), axes, "  ", text(rule, "how", default="as it comes"))
+            output.line("      ", dim(cut(f"{text(rule, 'source')} ({text(rule, 'verified')})", 110)))
         output.fields(
             [(name, _claim(record(mode, "capabilities", name))) for name in record(mode, "capabilities")],
             indent=4,
         )
+
+
+def _config(config: Json) -> str:
+    if not config:
+        return ""
+    variable = text(config, "variable")
+    named = f"{text(config, 'folder')}, or what {variable} names" if variable else text(config, "folder")
+    note = text(config, "note")
+    isolation = f"isolation: {text(config, 'isolation', default='unknown')}"
+    return f"{named} ({isolation}{'; ' + note if note else ''})"
 
 
 def _claim(claim: Json) -> list[Piece]:
@@ -148,25 +180,54 @@ def _probe(context: Context, args: Namespace) -> int:
                 toned(text(one, "installed", default="unknown")),
                 text(one, "version", default="unknown"),
                 toned(text(one, "tested", default="unknown")),
+                toned(text(one, "signed_in", default="unknown")),
                 text(one, "program", default="not found"),
             ]
             for one in results
         ]
-        context.output.table(["HARNESS", "INSTALLED", "VERSION", "TESTED", "PROGRAM"], rows)
+        context.output.table(["HARNESS", "INSTALLED", "VERSION", "TESTED", "SIGNED IN", "PROGRAM"], rows)
         for one in results:
-            for problem in records(one, "problems"):
-                context.output.line("  ", bold(text(one, "harness")), f": {text(problem, 'message')}")
-                if hint := text(problem, "hint"):
-                    context.output.line(dim(f"    next: {hint}"))
+            _tell_probe(context.output, one, is_whole=not args.all)
     from .exits import Exit
 
     return 0 if args.all or text(results[0], "installed") == "yes" else Exit.HARNESS
+
+
+def _tell_probe(output: Output, probe: Json, *, is_whole: bool) -> None:
+    """What stands in the way, what is to be done first coming first; `is_whole` tells all that was found."""
+    name = text(probe, "harness")
+    for problem in records(probe, "problems"):
+        output.line("  ", bold(name), f": {text(problem, 'message')}")
+        if hint := text(problem, "hint"):
+            output.line(dim(f"    next: {hint}"))
+    if not is_whole:
+        return
+    for one in records(probe, "programs"):
+        modes, version = ", ".join(texts(one, "modes")), text(one, "version", default="unknown")
+        where = text(one, "program", default="not found")
+        output.line("  ", dim(f"mode {modes}: "), f"{where}, version {version}")
+    for one in records(probe, "runtime"):
+        what = f"{text(one, 'name')} {text(one, 'wanted')}".strip()
+        there = (
+            f"{text(one, 'program', default='not found')}, version {text(one, 'version', default='unknown')}"
+        )
+        output.line("  ", dim(f"needs {what}: "), toned(text(one, "is_met", default="unknown")), f"  {there}")
+    if by := text(probe, "signed_in_by"):
+        output.line("  ", dim("signed in, says: "), by)
+    elif hint := text(probe, "sign_in_hint"):
+        output.line("  ", dim("to sign in: "), hint)
 
 
 def _replay(context: Context, args: Namespace) -> int:
     from .replaying import replay
 
     return replay(context, args.harness, args.recording, mode=args.mode)
+
+
+def _lint(context: Context, args: Namespace) -> int:
+    from .linting import lint
+
+    return lint(context, args.target)
 
 
 def _trust(context: Context, args: Namespace) -> int:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from inspan.model.errors import InspanError
+from inspan.model.harness_views import PostureView
+from inspan.model.manifest import ConfigFolder, PostureRule
 from inspan.model.plan import ProbeResult, Problem
 from inspan.model.views import HarnessView, ModeView
 from inspan.plugin.planning import describe_postures
@@ -59,6 +61,9 @@ def view_harness(
                     field: getattr(mode.capabilities, field) for field in mode.capabilities.__struct_fields__
                 },
                 postures=describe_postures(mode),
+                posture_rules=tuple(_view_posture(rule) for rule in mode.postures),
+                install=mode.program.install if mode.program else "",
+                tested=mode.program.tested if mode.program else "",
             )
             for name, mode in manifest.modes.items()
         ),
@@ -67,6 +72,14 @@ def view_harness(
         scripted=manifest.scripted,
         install=manifest.program.install,
         tested=manifest.program.tested,
+        requires={
+            name: bounds
+            for program in (manifest.program, *(mode.program for mode in manifest.modes.values()))
+            if program
+            for name, bounds in program.requires.items()
+        },
+        sign_in=manifest.sign_in.hint,
+        config=manifest.config if manifest.config != ConfigFolder() else None,
         quirks=tuple(quirk.text for quirk in manifest.quirks),
         plugin=plugin,
         problem=view_problem(problem) if problem else None,
@@ -77,6 +90,22 @@ def view_harness(
 def view_problem(error: InspanError) -> Problem:
     """An error as something that stands in the way."""
     return Problem(code=error.code, message=error.message, hint=error.hint)
+
+
+def _view_posture(rule: PostureRule) -> PostureView:
+    told = [
+        ("arguments", " ".join(rule.args)),
+        ("variables", ", ".join(f"{name}={value}" for name, value in rule.environment.items())),
+        ("session mode", rule.session_mode or ""),
+        ("session options", ", ".join(f"{name}={value}" for name, value in rule.config_options.items())),
+    ]
+    return PostureView(
+        approvals=rule.approvals,
+        sandbox=rule.sandbox,
+        how="; ".join(f"{what} {how}" for what, how in told if how),
+        source=rule.source,
+        verified=rule.verified,
+    )
 
 
 def _text(value: Any) -> str:

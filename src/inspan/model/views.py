@@ -13,6 +13,8 @@ import msgspec
 from .capability import Claim
 from .delivery import DeliveryState, HeldReason
 from .evidence import Source
+from .harness_views import PostureView
+from .installation import ConfigFolder
 from .permission import AnsweredBy, Decision, NeedsInputKind, PermissionOption, ToolCall
 from .plan import ProbeResult, Problem
 from .posture import Posture
@@ -330,12 +332,25 @@ class ExplainView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
 
 
 class ModeView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A mode of a harness."""
+    """A mode of a harness.
+
+    Attributes:
+        id: Its id.
+        transport: Which transport speaks to it.
+        capabilities: What it can do.
+        postures: The postures that it can honour, in words.
+        posture_rules: The same, each with how the harness is told and where that is known from.
+        install: How to install the program of this mode, where it has one of its own.
+        tested: The range of versions of that program that was tried.
+    """
 
     id: str
     transport: str
     capabilities: dict[str, Claim] = {}
     postures: tuple[str, ...] = ()
+    posture_rules: tuple[PostureView, ...] = ()
+    install: str = ""
+    tested: str = ""
 
 
 class HarnessView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -355,6 +370,9 @@ class HarnessView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
         modes: Its modes.
         install: How to install it.
         tested: The range of versions that was tried.
+        requires: Programs that it needs beside its own, each with a range of versions.
+        sign_in: How to sign in.
+        config: Where its configuration lies, and how far that keeps two seats apart.
         quirks: What is odd about it.
         plugin: `none`, `ready`, `missing`, `incompatible` or `untrusted`.
         problem: Why it cannot be used, where it cannot.
@@ -375,6 +393,9 @@ class HarnessView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     scripted: bool = False
     install: str = ""
     tested: str = ""
+    requires: dict[str, str] = {}
+    sign_in: str = ""
+    config: ConfigFolder | None = None
     quirks: tuple[str, ...] = ()
     plugin: Literal["none", "ready", "missing", "incompatible", "untrusted"] = "none"
     problem: Problem | None = None
