@@ -74,9 +74,12 @@ def claims(**changes: Claim) -> Capabilities:
 class Scene:
     """One seat with its log."""
 
-    def __init__(self, *, posture: Posture | None = None, capabilities: Capabilities = ALL) -> None:
+    def __init__(
+        self, *, posture: Posture | None = None, capabilities: Capabilities = ALL, one_shot: bool = False
+    ) -> None:
         self.name = "worker"
         self.capabilities = capabilities
+        self.one_shot = one_shot
         self.now = datetime(2026, 11, 30, 12, tzinfo=UTC)
         self.state: SeatState | None = None
         self.log: list[EventDraft] = []
@@ -99,6 +102,7 @@ class Scene:
             new_id=self._new_id,
             capabilities=self.capabilities,
             resume_type="made-up.session",
+            is_one_shot=self.one_shot,
         )
 
     def give(self, given: Input) -> list[Event]:

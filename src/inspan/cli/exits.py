@@ -70,6 +70,7 @@ _CONFLICTS = frozenset(
         "permission_closed",
         "permission_of_other_seat",
         "no_turn",
+        "nothing_to_run",
         "resume_decision_needed",
         "manifest_conflict",
         "daemon_running",

@@ -94,6 +94,8 @@ def _launch(kind: str, event: Json) -> list[Piece]:
             ]
         case "launch_started":
             return [f"process {number(event, 'pid')} runs"]
+        case "launch_ready":
+            return [dim("takes its prompt")]
         case "launch_connected":
             name = " ".join(filter(None, [text(event, "harness_name"), text(event, "harness_version")]))
             return ["connected", *([" to ", bold(name)] if name else [])]
@@ -110,6 +112,7 @@ def _launch(kind: str, event: Json) -> list[Piece]:
 def _launch_ended(event: Json) -> list[Piece]:
     reason = text(event, "reason")
     words = {
+        "done": "the run is over",
         "stopped": "stopped",
         "exit": "the harness's process ended by itself",
         "holder_lost": "the holder is gone",
@@ -128,7 +131,7 @@ def _launch_ended(event: Json) -> list[Piece]:
     tail: list[Piece] = (
         [dim(f"  its last words: {cut(said.splitlines()[-1], _TEXT_COLUMNS)}")] if said else []
     )
-    tone = dim if reason == "stopped" else bad
+    tone = dim if reason in ("done", "stopped") else bad
     return [tone(words + how), *_error(event), *tail]
 
 
@@ -210,6 +213,8 @@ def _content(kind: str, event: Json) -> list[Piece]:
         case "usage":
             used, size = number(event, "used"), number(event, "size")
             return [dim(f"context: {_count(used)} of {_count(size)} tokens")]
+        case "permission_denied":
+            return _denied(event)
         case "retrying":
             return _retrying(event)
         case "session_info":
@@ -226,6 +231,22 @@ def _content(kind: str, event: Json) -> list[Piece]:
             return [dim(f"{what} that Inspan does not know: {cut(text(event, 'method'), 60)}")]
         case _:
             return _unknown(kind)
+
+
+def _denied(event: Json) -> list[Piece]:
+    """A denial with the whole rule that would allow it: it is there to be copied."""
+    title, reason, rule = text(event, "title"), text(event, "reason"), text(event, "rule")
+    pieces: list[Piece] = [
+        bad("denied, since nobody could be asked: "),
+        bold(cut(title or text(event, "tool") or text(event, "call"), _TEXT_COLUMNS)),
+        dim(f"  {cut(reason, _TEXT_COLUMNS)}" if reason else ""),
+    ]
+    if rule:
+        settings = text(event, "settings")
+        pieces += [dim("  to allow it, add "), bold(rule), dim(f" to {settings}" if settings else "")]
+        if flag(event, "is_shared"):
+            pieces.append(warn(" (every seat on this machine reads that)"))
+    return pieces
 
 
 def _retrying(event: Json) -> list[Piece]:

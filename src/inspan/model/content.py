@@ -19,6 +19,7 @@ __all__ = [
     "MessageChunk",
     "ModeUpdated",
     "Noise",
+    "PermissionDenied",
     "PlanUpdated",
     "ProtocolFault",
     "Retrying",
@@ -114,6 +115,32 @@ class SessionInfoUpdated(msgspec.Struct, frozen=True, kw_only=True, omit_default
     replay: bool = False
 
 
+class PermissionDenied(
+    msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="permission_denied"
+):
+    """The harness denied a tool call by itself, since it could ask nobody.
+
+    Attributes:
+        tool: The tool's name.
+        title: A line for people.
+        call: The tool call's id.
+        reason: The harness's own reason.
+        rule: The exact rule that would allow it, empty where none is known.
+        settings: The file that the rule belongs into.
+        is_shared: Every seat on the machine reads that file, so that the rule would hold for all of them.
+        replay: Told again from an earlier launch.
+    """
+
+    tool: str
+    title: str = ""
+    call: str = ""
+    reason: str = ""
+    rule: str = ""
+    settings: str = ""
+    is_shared: bool = False
+    replay: bool = False
+
+
 class Retrying(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="retrying"):
     """The harness waits before it asks its model again: the turn is open, and nothing is done meanwhile.
 
@@ -189,6 +216,7 @@ Content = (
     | ConfigUpdated
     | UsageUpdated
     | SessionInfoUpdated
+    | PermissionDenied
     | Retrying
     | UnknownUpdate
     | UnknownMessage

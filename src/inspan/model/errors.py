@@ -53,6 +53,7 @@ ERROR_CODES: dict[str, str] = {
     "permission_of_other_seat": "The permission request belongs to another seat.",
     "permission_option_unknown": "The permission request offers no such option.",
     "no_turn": "No turn is running.",
+    "nothing_to_run": "No prompt waits that a one-shot run could take.",
     "posture_unsupported": "The harness cannot honour this posture in this mode.",
     "prompt_too_large": "The prompt does not fit into one frame.",
     "position_ahead": "The position is ahead of the log: it belongs to another home.",

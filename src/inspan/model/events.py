@@ -36,6 +36,7 @@ __all__ = [
     "EventDraft",
     "LaunchConnected",
     "LaunchEnded",
+    "LaunchReady",
     "LaunchRequested",
     "LaunchStarted",
     "LaunchStarting",
@@ -131,6 +132,12 @@ class LaunchConnected(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=T
     auth_methods: tuple[AuthMethod, ...] = ()
 
 
+class LaunchReady(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="launch_ready"):
+    """The process takes a prompt before a session is known; `SessionOpened` may follow while it works."""
+
+    launch: str
+
+
 class SessionOpened(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="session_opened"):
     """A session is open: the one event by which a seat gets its identity."""
 
@@ -150,10 +157,16 @@ class SessionOpenFailed(
 
 
 class StopRequested(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="stop_requested"):
-    """The harness is to be stopped, in steps. `error` says why core wants it."""
+    """The harness is to be stopped, in steps.
+
+    Attributes:
+        launch: The launch.
+        by: `operator`, `core` (`error` says why), or `cancel`: a one-shot run is cancelled by its end.
+        error: Why core wants it.
+    """
 
     launch: str
-    by: Literal["operator", "core"] = "operator"
+    by: Literal["operator", "core", "cancel"] = "operator"
     error: CallError | None = None
 
 
@@ -162,8 +175,8 @@ class LaunchEnded(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True,
 
     Attributes:
         launch: The launch.
-        reason: `stopped` (asked for), `exit` (by itself), `holder_lost`, `never_started`, `failed` (the plan,
-            the start or the handshake failed).
+        reason: `done` (a one-shot run that came to its end), `stopped` (asked for), `exit` (by itself),
+            `holder_lost`, `never_started`, `failed` (the plan, the start or the handshake failed).
         exit_code: The exit status, where it was observed.
         signal: The signal's number, where one ended it.
         error: What failed.
@@ -171,7 +184,7 @@ class LaunchEnded(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True,
     """
 
     launch: str
-    reason: Literal["stopped", "exit", "holder_lost", "never_started", "failed"]
+    reason: Literal["stopped", "exit", "holder_lost", "never_started", "failed", "done"]
     exit_code: int | None = None
     signal: int | None = None
     error: CallError | None = None
@@ -300,6 +313,7 @@ Event = (
     | LaunchStarting
     | LaunchStarted
     | LaunchConnected
+    | LaunchReady
     | SessionOpened
     | SessionOpenFailed
     | StopRequested

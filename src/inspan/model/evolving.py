@@ -10,7 +10,16 @@ from typing import Literal
 
 import msgspec
 
-from .content import CommandsUpdated, ConfigUpdated, ModeUpdated, SessionInfoUpdated, UsageUpdated
+from .content import (
+    CommandsUpdated,
+    ConfigUpdated,
+    MessageChunk,
+    ModeUpdated,
+    Retrying,
+    SessionInfoUpdated,
+    ToolCallUpdated,
+    UsageUpdated,
+)
 from .delivery import FINAL_DELIVERY_STATES, DeliveryState
 from .events import (
     CancelRequested,
@@ -25,6 +34,7 @@ from .events import (
     EventDraft,
     LaunchConnected,
     LaunchEnded,
+    LaunchReady,
     LaunchRequested,
     LaunchStarted,
     LaunchStarting,
@@ -79,7 +89,7 @@ def evolve(state: SeatState | None, draft: EventDraft) -> SeatState:
     match event:
         case SeatRemoved():
             return _set(state, removed=True)
-        case LaunchRequested() | LaunchStarting() | LaunchStarted() | LaunchConnected():
+        case LaunchRequested() | LaunchStarting() | LaunchStarted() | LaunchConnected() | LaunchReady():
             return _evolve_launch(state, draft)
         case SessionOpened() | SessionOpenFailed() | StopRequested() | LaunchEnded():
             return _evolve_launch(state, draft)
@@ -117,6 +127,10 @@ def evolve(state: SeatState | None, draft: EventDraft) -> SeatState:
             return _set(state, config_values={**state.config_values, **event.values})
         case CommandsUpdated():
             return _set(state, commands=event.names)
+        case Retrying():
+            return state if event.replay or state.in_flight is None else _set(state, retrying=event)
+        case MessageChunk() | ToolCallUpdated():
+            return state if state.retrying is None or event.replay else _set(state, retrying=None)
         case UsageUpdated():
             return state if event.replay else _set(state, usage=event)
         case SessionInfoUpdated(title=title):
@@ -156,6 +170,7 @@ def _evolve_launch(state: SeatState, draft: EventDraft) -> SeatState:
             config_values={},
             commands=(),
             usage=None,
+            retrying=None,
         )
     if launch is None:
         return state
@@ -187,7 +202,12 @@ def _evolve_launch(state: SeatState, draft: EventDraft) -> SeatState:
                     offers=event.offers,
                 ),
             )
+        case LaunchReady():
+            ready = "ready" if launch.status == "connecting" else launch.status
+            return _set(state, launch=_set(launch, status=ready), activity=_believe(draft, "idle"))
         case SessionOpened():
+            # A one-shot run names its session in the middle of its turn: that ends no work.
+            is_working = state.in_flight is not None
             return _set(
                 state,
                 launch=_set(launch, status="ready" if launch.status == "connecting" else launch.status),
@@ -195,7 +215,7 @@ def _evolve_launch(state: SeatState, draft: EventDraft) -> SeatState:
                 session_open=True,
                 identity=IdentityState.KNOWN,
                 resume_outcome=ResumeOutcome.RESUMED if launch.attempt == "resume" else None,
-                activity=_believe(draft, "idle"),
+                activity=state.activity if is_working else _believe(draft, "idle"),
             )
         case SessionOpenFailed():
             return _set(
@@ -221,7 +241,8 @@ def _evolve_launch(state: SeatState, draft: EventDraft) -> SeatState:
                 ),
                 session_open=False,
                 permissions=(),
-                activity=_believe(draft, "unknown"),
+                retrying=None,
+                activity=_after_launch(state, draft, is_done=event.reason == "done"),
             )
         case _:
             return state
@@ -239,7 +260,12 @@ def _evolve_turn(state: SeatState, draft: EventDraft) -> SeatState:
                 back = QueuedPrompt(
                     delivery=flight.delivery, text=flight.text, queued_at=flight.queued_at, held=event.why
                 )
-                return _set(state, in_flight=None, queue=(back, *state.queue), turns=state.turns - 1)
+                return _set(
+                    _count_prompt(state, -1),
+                    in_flight=None,
+                    queue=(back, *state.queue),
+                    turns=state.turns - 1,
+                )
             return _set(
                 state,
                 queue=tuple(
@@ -251,7 +277,7 @@ def _evolve_turn(state: SeatState, draft: EventDraft) -> SeatState:
             if prompt is None:
                 return state
             return _set(
-                state,
+                _count_prompt(state, 1),
                 queue=tuple(p for p in state.queue if p.delivery != event.delivery),
                 in_flight=InFlight(
                     delivery=event.delivery,
@@ -293,6 +319,7 @@ def _evolve_turn(state: SeatState, draft: EventDraft) -> SeatState:
                     error=event.error,
                     usage=event.usage,
                 ),
+                retrying=None,
                 activity=_believe(
                     draft, "idle" if draft.source is Source.PROTOCOL and state.session_open else "unknown"
                 ),
@@ -307,6 +334,18 @@ def _evolve_turn(state: SeatState, draft: EventDraft) -> SeatState:
             return _set(state, in_flight=_set(flight, cancel_requested=True))
         case _:
             return state
+
+
+def _count_prompt(state: SeatState, more: int) -> SeatState:
+    launch = state.launch
+    return state if launch is None else _set(state, launch=_set(launch, prompts=launch.prompts + more))
+
+
+def _after_launch(state: SeatState, draft: EventDraft, *, is_done: bool) -> Activity:
+    """A one-shot run that is done leaves its seat idle; any other end says nothing of the conversation."""
+    if not is_done:
+        return _believe(draft, "unknown")
+    return state.activity if state.activity.value == "idle" else _believe(draft, "idle")
 
 
 def _advance(state: SeatState, delivery: str, to: DeliveryState) -> SeatState:

@@ -13,6 +13,7 @@ import msgspec
 
 from .capability import Capabilities
 from .diagnosis import Diagnosis, TurnTextFailure
+from .headless import HeadlessSettings
 from .installation import ConfigFolder, Program, SignIn, VersionProbe
 from .posture import Approvals, Sandbox
 from .session import Provenance
@@ -98,6 +99,7 @@ class LaunchArguments(
     """One argument set; fresh, resume and fork have their own, since they differ in more than a flag.
 
     `{session}`, `{workspace}`, `{model}` and `{effort}` are replaced; nothing else is: a manifest is no script.
+    A fresh launch has a `{session}` only where core chooses it.
 
     Attributes:
         args: Arguments.
@@ -191,11 +193,12 @@ class ModeManifest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
         capabilities: What the mode can do.
         postures: Postures that it can honour; any other is refused before launch.
         acp: Settings of the `acp` transport.
+        headless: Settings of the `headless` transport.
         diagnoses: Known failures.
         turn_text_failures: Failures that the harness tells as the last words of a turn that ends well.
     """
 
-    transport: Literal["acp", "plugin"]
+    transport: Literal["acp", "headless", "plugin"]
     program: Program | None = None
     launch: LaunchArguments = LaunchArguments()
     resume: LaunchArguments = LaunchArguments()
@@ -207,6 +210,7 @@ class ModeManifest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     capabilities: Capabilities = Capabilities()
     postures: tuple[PostureRule, ...] = ()
     acp: AcpSettings = AcpSettings()
+    headless: HeadlessSettings = HeadlessSettings()
     diagnoses: tuple[Diagnosis, ...] = ()
     turn_text_failures: tuple[TurnTextFailure, ...] = ()
 

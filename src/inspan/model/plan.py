@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from .headless import HeadlessSettings
 from .manifest import AcpSettings
 from .posture import Posture
 from .session import SessionReference
@@ -66,11 +67,12 @@ class TransportSettings(msgspec.Struct, frozen=True, kw_only=True, omit_defaults
     Attributes:
         workspace: The folder that the session is opened in.
         attempt: Fresh, resume or fork.
-        session_id: The session to resume or fork.
+        session_id: The session to resume or fork, or the id that core chose for a new one.
         auth_method: The sign-in method to call before a session is opened.
         session_mode: The session mode to set before any prompt.
         config_options: Session options to set before any prompt.
         acp: Settings of the `acp` transport.
+        headless: Settings of the `headless` transport.
         frame_cap_bytes: The largest line that is accepted.
     """
 
@@ -81,6 +83,7 @@ class TransportSettings(msgspec.Struct, frozen=True, kw_only=True, omit_defaults
     session_mode: str | None = None
     config_options: dict[str, str] = {}
     acp: AcpSettings = AcpSettings()
+    headless: HeadlessSettings = HeadlessSettings()
     frame_cap_bytes: int = 64 * 1024 * 1024
 
 

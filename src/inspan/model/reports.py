@@ -21,11 +21,13 @@ __all__ = [
     "PermissionRequested",
     "PermissionWithdrawn",
     "PromptAnswered",
+    "PromptReady",
     "PromptStarted",
     "ReportBody",
     "Reported",
     "SessionFailed",
     "SessionReady",
+    "WillRetry",
 ]
 
 
@@ -68,6 +70,10 @@ class SessionReady(msgspec.Struct, frozen=True, kw_only=True, tag="session_ready
     how: OpenedHow
 
 
+class PromptReady(msgspec.Struct, frozen=True, kw_only=True, tag="prompt_ready"):
+    """A prompt may be sent, though no session is known yet: a one-shot run names its session later, if at all."""
+
+
 class SessionFailed(msgspec.Struct, frozen=True, kw_only=True, tag="session_failed"):
     """No session was opened. `outcome` is a `ResumeOutcome` for a resume, `failed` for a new session."""
 
@@ -101,6 +107,22 @@ class PromptAnswered(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
     usage: Usage | None = None
 
 
+class WillRetry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="will_retry"):
+    """The harness waits and will try again by itself; core makes it `Retrying`, with the time that follows.
+
+    Attributes:
+        delay_s: How long it said that it waits.
+        reason: Why, in the harness's words.
+        attempt: Which attempt comes next.
+        limit: After how many attempts it gives up.
+    """
+
+    delay_s: float | None = None
+    reason: str = ""
+    attempt: int | None = None
+    limit: int | None = None
+
+
 class PermissionRequested(msgspec.Struct, frozen=True, kw_only=True, tag="permission_requested"):
     """The harness asks. `wire_id` is how the transport finds the request again when it is answered."""
 
@@ -120,8 +142,10 @@ ReportBody = (
     | ConnectFailed
     | SessionReady
     | SessionFailed
+    | PromptReady
     | PromptStarted
     | PromptAnswered
+    | WillRetry
     | PermissionRequested
     | PermissionWithdrawn
     | Content

@@ -7,7 +7,7 @@ from typing import Literal
 
 import msgspec
 
-from .content import UsageUpdated
+from .content import Retrying, UsageUpdated
 from .delivery import DeliveryState, HeldReason
 from .evidence import Source
 from .permission import PermissionOption, ToolCall
@@ -92,7 +92,7 @@ class LaunchState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     Attributes:
         id: Its id.
         status: `requested` (decided), `starting` (a holder is being started), `connecting` (its handshake
-            runs), `ready` (a session is open), `stopping`, `ended`.
+            runs), `ready` (a session is open, or a one-shot run takes its prompt), `stopping`, `ended`.
         attempt: Fresh or resume.
         reference: The session to resume.
         nonce: The secret that proves who may own it.
@@ -112,6 +112,7 @@ class LaunchState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
         error: What failed.
         stderr_tail: Its last words.
         stopped_by: Who asked for its end, if anybody did.
+        prompts: How many prompts were sent in it.
     """
 
     id: str
@@ -135,7 +136,8 @@ class LaunchState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     signal: int | None = None
     error: CallError | None = None
     stderr_tail: str = ""
-    stopped_by: Literal["", "operator", "core"] = ""
+    stopped_by: Literal["", "operator", "core", "cancel"] = ""
+    prompts: int = 0
 
     @property
     def is_live(self) -> bool:
@@ -172,6 +174,7 @@ class SeatState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         usage: How full the context is.
         title: The session's title.
         turns: How many turns were begun.
+        retrying: What the harness said of its next attempt, until its turn goes on or ends.
     """
 
     name: str
@@ -199,6 +202,7 @@ class SeatState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     usage: UsageUpdated | None = None
     title: str | None = None
     turns: int = 0
+    retrying: Retrying | None = None
 
     @property
     def live_launch(self) -> LaunchState | None:

@@ -9,6 +9,7 @@ from inspan.model.capability import EvidenceLevel
 from inspan.model.manifest import LaunchArguments, Manifest, ModeManifest, Program
 
 from .faults import Fault
+from .headless_checks import check_headless
 from .versions import is_range
 
 __all__ = ["PLACEHOLDERS", "find_contradictions"]
@@ -38,6 +39,7 @@ def find_contradictions(manifest: Manifest) -> list[Fault]:
         found += _check_postures(mode, at)
         found += _check_capabilities(manifest, mode, at)
         found += _check_diagnoses(mode, at)
+        found += check_headless(mode, at)
     return found
 
 
@@ -112,7 +114,8 @@ def _check_arguments(mode: ModeManifest, at: str) -> Iterator[Fault]:
         ("fork", mode.fork),
     )
     for name, arguments in sets:
-        with_session = {"workspace"} if name == "launch" else {"workspace", "session"}
+        is_named = name != "launch" or mode.headless.chooses_session
+        with_session = {"workspace", "session"} if is_named else {"workspace"}
         yield from _check_placeholders(arguments.args, f"{at}.{name}.args", with_session)
         for choice in ("model", "effort"):
             allowed = with_session | {choice}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import secrets
+import uuid
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 
@@ -102,8 +103,11 @@ def build_plan(
                 f"{manifest.name} cannot be told {_ARTICLES[what]} in its mode {request.mode!r}.",
                 hint=f"Leave the {what} out, and choose it in the harness's own settings.",
             )
+    session = request.reference.id if request.reference and request.attempt != "fresh" else None
+    if session is None and mode.headless.chooses_session:
+        session = str(uuid.uuid4())
     values = {
-        "session": request.reference.id if request.reference else "",
+        "session": session or "",
         "workspace": request.workspace,
         "model": request.model or "",
         "effort": request.effort or "",
@@ -128,11 +132,12 @@ def build_plan(
         settings=TransportSettings(
             workspace=request.workspace,
             attempt=request.attempt,
-            session_id=request.reference.id if request.reference and request.attempt != "fresh" else None,
+            session_id=session,
             auth_method=choose_auth(mode.acp, _set_names(present, request.environment)),
             session_mode=rule.session_mode,
             config_options=options,
             acp=mode.acp,
+            headless=mode.headless,
         ),
         handshake_timeout_s=mode.handshake_timeout_s,
         stop_grace_s=mode.stop_grace_s,

@@ -21,10 +21,11 @@ from inspan.model.events import (
 )
 from inspan.model.permission import AnsweredBy
 from inspan.model.reports import ConnectFailed, PromptAnswered, ReportBody, SessionFailed
+from inspan.model.session import ResumeOutcome
 from inspan.model.state import SeatState
 from inspan.model.turn import CallError, TurnOutcome
 from inspan.store import Append, Store
-from inspan.transports.machine import Outgoing, Step
+from inspan.transports.machine import HarnessEnd, Outgoing, Step
 
 from .decide import decide_into
 from .decision import Context, Decision
@@ -41,6 +42,9 @@ Spawn = Callable[["SeatActor", str], None]
 
 _RETRY_S = (0.2, 0.5, 1.0, 2.0, 5.0)
 """Waits between attempts to write to a log that refuses; the last one goes on for ever."""
+
+_RESUME_OUTCOMES = {"session_missing": ResumeOutcome.MISSING, "session_in_use": ResumeOutcome.IN_USE}
+"""What became of a resume, where the manifest knows the harness's error better than its protocol says it."""
 
 _log = logging.getLogger("inspan.seats")
 
@@ -170,11 +174,17 @@ class SeatActor:
     async def begin(self, link: Link, up: HolderUp) -> None:
         """Records that the process runs and begins its handshake, together."""
 
-        def work(decision: Decision) -> Step:
-            decide_into(decision, up)
-            return link.machine.start()
+        async def begin() -> None:
+            step = link.machine.start()
+            bodies = await self._read(step)
 
-        await self._surely(link, lambda: self._transact(work, link=link))
+            def work(decision: Decision) -> Step:
+                decide_into(decision, up)
+                return self._decide(decision, link, step, bodies)
+
+            await self._transact(work, link=link)
+
+        await self._surely(link, begin)
 
     async def absorb(self, link: Link, data: bytes) -> None:
         """Turns bytes of the harness into events, exactly once; waits for a log that refuses."""
@@ -182,13 +192,11 @@ class SeatActor:
 
     async def finish(self, link: Link) -> None:
         """Takes note that the harness will write no more."""
+        await self._take(link, link.machine.finish)
 
-        async def work() -> None:
-            step = link.machine.finish()
-            bodies = await self._read(step)
-            await self._transact(lambda decision: self._decide(decision, link, step, bodies), link=link)
-
-        await self._surely(link, work)
+    async def take_end(self, link: Link, end: HarnessEnd) -> None:
+        """Takes note of how the process ended, as far as that says something of a turn."""
+        await self._take(link, lambda: link.machine.end(end))
 
     async def wait_until(self, holds: Callable[[SeatState | None], bool], timeout_s: float) -> bool:
         """Whether the state comes to be as wanted within `timeout_s` seconds."""
@@ -205,6 +213,14 @@ class SeatActor:
         self._is_closed = True
         if self._running:
             await asyncio.wait(tuple(self._running))
+
+    async def _take(self, link: Link, speak: Callable[[], Step]) -> None:
+        async def work() -> None:
+            step = speak()
+            bodies = await self._read(step)
+            await self._transact(lambda decision: self._decide(decision, link, step, bodies), link=link)
+
+        await self._surely(link, work)
 
     async def _absorb(self, link: Link, data: bytes) -> None:
         step = link.feed(data)
@@ -305,7 +321,13 @@ class SeatActor:
                         known = await self._classify(self.state, error)
                         outcome = TurnOutcome.LIMITED if known.code == "limited" else body.outcome
                         body = msgspec.structs.replace(body, error=known, outcome=outcome)
-                    case SessionFailed(error=error) | ConnectFailed(error=error):
+                    case SessionFailed(error=error):
+                        known = await self._classify(self.state, error)
+                        outcome = body.outcome
+                        if outcome is ResumeOutcome.FAILED:
+                            outcome = _RESUME_OUTCOMES.get(known.code, outcome)
+                        body = msgspec.structs.replace(body, error=known, outcome=outcome)
+                    case ConnectFailed(error=error):
                         known = await self._classify(self.state, error)
                         body = msgspec.structs.replace(body, error=known)
                     case _:

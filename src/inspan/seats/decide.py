@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import assert_never
 
-from inspan.model.content import ProtocolFault
+from inspan.model.content import ProtocolFault, Retrying
 from inspan.model.errors import UsageError
 from inspan.model.events import EventDraft, SeatAdded, SeatRemoved, StopRequested
 from inspan.model.evidence import Source
@@ -14,14 +15,17 @@ from inspan.model.reports import (
     PermissionRequested,
     PermissionWithdrawn,
     PromptAnswered,
+    PromptReady,
     PromptStarted,
+    Reported,
     SessionFailed,
     SessionReady,
+    WillRetry,
 )
 from inspan.model.state import SeatState
 from inspan.model.turn import CallError
 
-from . import launching, permissions, turns
+from . import launching, one_shot, permissions, turns
 from .decision import Context, Decision
 from .inputs import (
     AddSeat,
@@ -104,6 +108,7 @@ def decide_into(decision: Decision, given: Input) -> None:
                 turns.note_write_ended(decision, given)
         case ProcessExited() | HolderLost():
             launching.end_launch(decision, given)
+            turns.launch_next(decision)
         case HandshakeTimedOut():
             launching.fail_handshake(decision, given)
         case PermissionsExpired():
@@ -162,8 +167,10 @@ def _note_report(decision: Decision, given: TransportReported) -> None:
             | ConnectFailed()
             | SessionReady()
             | SessionFailed()
+            | PromptReady()
             | PromptStarted()
             | PromptAnswered()
+            | WillRetry()
             | PermissionRequested()
             | PermissionWithdrawn()
         ) if not is_current:
@@ -178,6 +185,12 @@ def _note_report(decision: Decision, given: TransportReported) -> None:
             turns.send_next(decision)
         case SessionFailed():
             launching.note_session_failed(decision, reported, body)
+        case PromptReady():
+            one_shot.note_prompt_ready(decision, reported)
+            turns.send_next(decision)
+            one_shot.stop_idle_run(decision)
+        case WillRetry():
+            _note_retry(decision, reported, body)
         case PromptStarted():
             turns.note_started(decision, reported, body)
         case PromptAnswered():
@@ -200,6 +213,17 @@ def _note_report(decision: Decision, given: TransportReported) -> None:
             )
             if isinstance(body, ProtocolFault) and body.fatal and is_current:
                 _stop_for_fault(decision, body)
+
+
+def _note_retry(decision: Decision, reported: Reported, body: WillRetry) -> None:
+    wait_s = body.delay_s
+    retry_at = None if wait_s is None else decision.context.now + timedelta(seconds=wait_s)
+    decision.emit(
+        Retrying(reason=body.reason, attempt=body.attempt, limit=body.limit, retry_at=retry_at),
+        source=reported.source,
+        rule=reported.rule,
+        session=reported.session,
+    )
 
 
 def _stop_for_fault(decision: Decision, body: ProtocolFault) -> None:

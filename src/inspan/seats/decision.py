@@ -28,6 +28,7 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
         resume_type: The form of the harness's session ids.
         provenance: Where they come from.
         prompt_cap_bytes: The largest prompt, in bytes of UTF-8.
+        is_one_shot: The mode runs its harness once for each prompt.
     """
 
     now: datetime
@@ -36,6 +37,7 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     resume_type: str = ""
     provenance: Provenance = Provenance.REPORTED
     prompt_cap_bytes: int = 16 * 1024 * 1024
+    is_one_shot: bool = False
 
 
 class Decision:

@@ -17,6 +17,7 @@ from inspan.model.session import Provenance
 from inspan.model.state import SeatState
 from inspan.model.turn import CallError
 from inspan.model.views import HarnessView
+from inspan.transports import is_one_shot
 
 from .decision import Context
 from .view import HarnessFacts
@@ -89,17 +90,22 @@ def find_mode(manifest: Manifest, mode: str) -> ModeManifest:
 def context_of(harnesses: Harnesses, state: SeatState | None) -> Context:
     """What a decision about a seat depends on; a harness that is gone can do nothing that is known."""
     capabilities, resume_type, provenance = Capabilities(), "", Provenance.REPORTED
+    one_shot = False
     if state is not None:
         with contextlib.suppress(InspanError):
             manifest = harnesses.registry.manifest(state.harness)
-            capabilities = find_mode(manifest, state.mode).capabilities
+            mode = find_mode(manifest, state.mode)
+            capabilities, one_shot = mode.capabilities, is_one_shot(mode.transport)
             resume_type, provenance = manifest.session.resume_type, manifest.session.id_source
+            if one_shot and mode.headless.chooses_session:
+                provenance = Provenance.CHOSEN
     return Context(
         now=utc_now(),
         new_id=new_id,
         capabilities=capabilities,
         resume_type=resume_type,
         provenance=provenance,
+        is_one_shot=one_shot,
     )
 
 

@@ -37,6 +37,7 @@ from .inputs import (
     ProcessExited,
     StartSeat,
 )
+from .one_shot import check_start, is_done
 from .permissions import close_permissions
 
 __all__ = [
@@ -83,7 +84,8 @@ def start_seat(decision: Decision, command: StartSeat) -> None:
     """Starts the harness; a seat that runs stays as it is.
 
     Raises:
-        UsageError: `seat_running` for a fresh start over a running launch, `resume_decision_needed`.
+        UsageError: `seat_running` for a fresh start over a running launch, `resume_decision_needed`,
+            `nothing_to_run` for a one-shot run without a prompt.
     """
     seat = decision.seat
     if seat.live_launch is not None:
@@ -94,6 +96,7 @@ def start_seat(decision: Decision, command: StartSeat) -> None:
                 hint=f"Stop it first with `inspan stop {seat.name}`.",
             )
         return
+    check_start(decision)
     attempt = choose_attempt(seat, decision.context.capabilities, fresh=command.fresh, retry=True)
     if attempt is None:
         claim = decision.context.capabilities.resume
@@ -236,11 +239,11 @@ def note_session_ready(decision: Decision, reported: Reported, body: SessionRead
 
 
 def fail_handshake(decision: Decision, seen: HandshakeTimedOut) -> None:
-    """Ends a launch whose session did not open in time."""
+    """Ends a launch whose session did not open in time; a one-shot run that took its prompt has time."""
     launch = decision.launch
     if launch is None or launch.id != seen.launch or decision.seat.session_open:
         return
-    if launch.status == "stopping":
+    if launch.status in ("ready", "stopping"):
         return
     error = CallError(
         code="handshake_timeout",
@@ -263,7 +266,8 @@ def end_launch(decision: Decision, seen: ProcessExited | HolderLost) -> None:
     """Records the end of a launch, and what it means for the open turn, the requests and the queue.
 
     A prompt that was never written returns to the queue; one that was written without a witness of its turn
-    is `unknown`; a turn that was open has failed with the exit, or is lost.
+    is `unknown`; a turn that was open has failed with the exit, or is lost. A one-shot run that is done ends
+    without a fault, and holds nothing back.
     """
     launch = decision.launch
     if launch is None or launch.id != seen.launch:
@@ -271,7 +275,10 @@ def end_launch(decision: Decision, seen: ProcessExited | HolderLost) -> None:
     close_permissions(decision, AnsweredBy.LAUNCH_END, "the harness is gone")
     is_exit = isinstance(seen, ProcessExited)
     session_failed = not decision.seat.session_open and launch.error is not None
-    if launch.stopped_by == "operator":
+    done = is_done(decision, seen)
+    if done:
+        reason, why = "done", HeldReason.HARNESS_EXITED
+    elif launch.stopped_by == "operator":
         reason, why = "stopped", HeldReason.STOPPED
     elif launch.stopped_by == "core" or session_failed:
         reason, why = "failed", HeldReason.SESSION_NOT_OPENED
@@ -292,13 +299,14 @@ def end_launch(decision: Decision, seen: ProcessExited | HolderLost) -> None:
             reason=reason,
             exit_code=seen.exit_code if isinstance(seen, ProcessExited) else None,
             signal=seen.signal if isinstance(seen, ProcessExited) else None,
-            error=None if reason == "stopped" else error,
+            error=None if reason in ("done", "stopped") else error,
             stderr_tail=seen.stderr_tail,
         ),
         source=Source.PROCESS,
         rule=rule,
     )
-    hold_queue(decision, why, None if reason == "stopped" else error)
+    if not done:
+        hold_queue(decision, why, None if reason == "stopped" else error)
 
 
 def hold_queue(decision: Decision, why: HeldReason, error: CallError | None) -> None:

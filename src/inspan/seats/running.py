@@ -28,7 +28,7 @@ from inspan.model.plan import LaunchPlan, LaunchRequest
 from inspan.model.state import LaunchState, SeatState
 from inspan.model.turn import CallError
 from inspan.store import LaunchCursor, OutboxRow, Store
-from inspan.transports import open_machine
+from inspan.transports import HarnessEnd, is_one_shot, open_machine
 
 from .actor import SeatActor
 from .harnesses import Harnesses
@@ -278,7 +278,7 @@ class LaunchRunner:
         else:
             await actor.give_surely(Resumed())
         helpers = [
-            asyncio.create_task(self._write(actor, link, connection)),
+            asyncio.create_task(self._write(actor, link, connection, files)),
             asyncio.create_task(_stop_when_wanted(actor, connection, files)),
             asyncio.create_task(_watch_handshake(actor, link, files)),
         ]
@@ -301,8 +301,17 @@ class LaunchRunner:
             if link.offset - acknowledged >= _ACK_EVERY_BYTES:
                 acknowledged = await _acknowledge(connection, link.offset)
 
-    async def _write(self, actor: SeatActor, link: Link, connection: HolderConnection) -> None:
-        """Hands durable writes to the holder, one after the other, and notes what became of each."""
+    async def _write(
+        self, actor: SeatActor, link: Link, connection: HolderConnection, files: LaunchFiles
+    ) -> None:
+        """Hands durable writes to the holder, one after the other, and notes what became of each.
+
+        The input of a one-shot run ends with its prompt. Ending it twice is safe, so a daemon that comes back
+        does it again, unless there is something left to write first.
+        """
+        one_shot = is_one_shot(files.transport)
+        if one_shot and link.next_op > 1 and link.writes.empty():
+            await _end_input(connection)
         while True:
             row = await link.writes.get()
             try:
@@ -313,6 +322,8 @@ class LaunchRunner:
                 raise
             outcome = {"done": "done", "failed_clean": "clean", "cut": "cut"}[result.outcome]
             await self._note_write(actor, link.launch, row, outcome)
+            if one_shot:
+                await _end_input(connection)
 
     async def _note_write(self, actor: SeatActor, launch: str, row: OutboxRow, outcome: str) -> None:
         done = ((launch, row.op),)
@@ -361,6 +372,9 @@ class LaunchRunner:
             if outcome != "not_begun":
                 known = {"done": "done", "failed_clean": "clean", "cut": "cut", "in_doubt": "cut"}[outcome]
                 await self._note_write(actor, launch, row, known)
+        if link is not None and exited is not None:
+            end = HarnessEnd(exit_code=exited.exit_code, signal=exited.signal, stderr_tail=tail)
+            await actor.take_end(link, end)
         if exited is None:
             await actor.give_surely(HolderLost(launch=launch, stderr_tail=tail), drop_launch=launch)
         else:
@@ -379,8 +393,10 @@ async def _acknowledge(connection: HolderConnection, offset: int) -> int:
 
 async def _stop_when_wanted(actor: SeatActor, connection: HolderConnection, files: LaunchFiles) -> None:
     await actor.stop_wanted.wait()
+    # The input of a one-shot run has ended already, so that its end says nothing more.
+    eof_grace_s = 0.0 if is_one_shot(files.transport) else files.stop_grace_s
     with contextlib.suppress(HolderError):
-        await connection.stop(eof_grace_s=files.stop_grace_s, term_grace_s=files.stop_grace_s)
+        await connection.stop(eof_grace_s=eof_grace_s, term_grace_s=files.stop_grace_s)
 
 
 async def _watch_handshake(actor: SeatActor, link: Link, files: LaunchFiles) -> None:
@@ -400,6 +416,18 @@ async def _write_one(connection: HolderConnection, row: OutboxRow) -> WriteResul
             if not is_said:
                 _log.warning("a write to launch %s waits: %s", row.launch, error.message)
                 is_said = True
+        await asyncio.sleep(_WRITE_AGAIN_S)
+
+
+async def _end_input(connection: HolderConnection) -> None:
+    """Ends the harness's input, however long the holder takes; a harness that waits for more would never end."""
+    while True:
+        try:
+            await connection.close_stdin()
+            return
+        except HolderError as error:
+            if error.code == "holder_lost" or connection.is_closed:
+                raise
         await asyncio.sleep(_WRITE_AGAIN_S)
 
 

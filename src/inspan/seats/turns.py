@@ -26,10 +26,12 @@ from inspan.model.turn import CallError, TurnOutcome
 from .decision import Decision
 from .inputs import QueuePrompt, TurnFellQuiet, WithdrawDelivery, WriteEnded
 from .launching import choose_attempt, request_launch
+from .one_shot import stop_to_cancel
 from .permissions import close_permissions
 
 __all__ = [
     "cancel_turn",
+    "launch_next",
     "note_answered",
     "note_quiet",
     "note_started",
@@ -72,10 +74,13 @@ def queue_prompt(decision: Decision, command: QueuePrompt) -> None:
 def send_next(decision: Decision) -> None:
     """Sends the first prompt of the queue if the session is open, free, and asks nothing.
 
-    One prompt is in flight a session; a seat that needs input gets no prompt by itself.
+    One prompt is in flight a session; a seat that needs input gets no prompt by itself. A one-shot run takes
+    one prompt, before its session is known.
     """
     seat, launch = decision.seat, decision.launch
-    if launch is None or launch.status != "ready" or not seat.session_open:
+    if launch is None or launch.status != "ready":
+        return
+    if launch.prompts if decision.context.is_one_shot else not seat.session_open:
         return
     if seat.in_flight is not None or seat.permissions:
         return
@@ -87,6 +92,14 @@ def send_next(decision: Decision) -> None:
         source=Source.CORE,
         rule="queue.next",
     )
+
+
+def launch_next(decision: Decision) -> None:
+    """Once a one-shot run is done, the next prompt of the queue gets a run of its own."""
+    seat = decision.seat
+    is_done = seat.launch is not None and seat.launch.reason == "done"
+    if is_done and seat.live_launch is None and any(p.held is None for p in seat.queue):
+        _launch_for_queue(decision)
 
 
 def withdraw_delivery(decision: Decision, command: WithdrawDelivery) -> None:
@@ -118,6 +131,8 @@ def withdraw_delivery(decision: Decision, command: WithdrawDelivery) -> None:
 def cancel_turn(decision: Decision) -> None:
     """Asks the harness to stop; requests that are open are answered `cancelled`, the queue is kept.
 
+    A one-shot run is stopped itself.
+
     The cancel is no outcome: the turn ends when the harness says so, or with its process.
 
     Raises:
@@ -141,6 +156,7 @@ def cancel_turn(decision: Decision) -> None:
     if not flight.cancel_requested:
         decision.emit(CancelRequested(turn=flight.turn), source=Source.OPERATOR, rule="cancel")
     close_permissions(decision, AnsweredBy.CANCEL, "the turn is being cancelled")
+    stop_to_cancel(decision)
 
 
 def note_write_ended(decision: Decision, seen: WriteEnded) -> None:
@@ -192,9 +208,11 @@ def note_started(decision: Decision, reported: Reported, body: PromptStarted) ->
 
 def note_answered(decision: Decision, reported: Reported, body: PromptAnswered) -> None:
     """Records the terminal result of a prompt: its turn's outcome, and the delivery's where it was open."""
-    flight = decision.flight
+    flight, launch = decision.flight, decision.launch
     if flight is None or flight.delivery != body.delivery:
         return
+    if reported.source is Source.PROCESS and launch is not None and launch.stopped_by in ("operator", "core"):
+        return  # a process that ended since it was stopped says nothing of its turn
     source, rule, session = reported.source, reported.rule, reported.session
     close_permissions(decision, AnsweredBy.HARNESS, "its turn ended", turn=flight.turn)
     if body.error is not None and flight.state is not DeliveryState.STARTED:

@@ -68,6 +68,15 @@ def show_activity(state: SeatState, capabilities: Capabilities, now: datetime) -
             age_s=max(0.0, (now - oldest.opened_at).total_seconds()),
             why="the harness asked for permission and waits for the answer",
         )
+    if state.live_launch is None and _is_done(state):
+        return ActivityView(
+            value=believed.value,
+            source=believed.source,
+            rule=believed.rule,
+            at=believed.at,
+            age_s=age_s,
+            why=_why(state),
+        )
     if state.live_launch is None:
         return ActivityView(
             value="unknown",
@@ -225,6 +234,10 @@ def held_hint(seat: str, why: HeldReason) -> str:
 
 
 def _why(state: SeatState) -> str:
+    if state.in_flight is not None and state.retrying is not None:
+        at = state.retrying.retry_at
+        when = "" if at is None else f" at {at:%H:%M:%S} UTC"
+        return f"the harness waits and will try again{when}"
     if state.in_flight is not None:
         return f"a prompt is with the harness ({state.in_flight.state})"
     if state.last_turn is not None and state.activity.value == "idle":
@@ -243,6 +256,8 @@ def _status(state: SeatState, facts: HarnessFacts, activity: ActivityView) -> st
             return "held"
         if state.launch is None or state.launch.reason == "stopped":
             return "stopped"
+        if _is_done(state):
+            return activity.value
         return "failed" if state.launch.reason in ("failed", "never_started") else "exited"
     if launch.status == "stopping":
         return "stopping"
@@ -251,6 +266,11 @@ def _status(state: SeatState, facts: HarnessFacts, activity: ActivityView) -> st
     if launch.status != "ready":
         return "starting"
     return activity.value
+
+
+def _is_done(state: SeatState) -> bool:
+    """Whether the newest launch was a one-shot run that came to its end: nothing is wrong, nothing runs."""
+    return state.launch is not None and state.launch.reason == "done"
 
 
 def _show_need(opened: OpenPermission) -> NeedsInput:

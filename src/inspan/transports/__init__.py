@@ -5,12 +5,17 @@ from __future__ import annotations
 from inspan.model.errors import UsageError
 from inspan.model.plan import TransportSettings
 
-from .machine import Machine, Outgoing, Step
+from .machine import HarnessEnd, Machine, Outgoing, Step
 
-__all__ = ["TRANSPORTS", "Machine", "Outgoing", "Step", "open_machine"]
+__all__ = ["TRANSPORTS", "HarnessEnd", "Machine", "Outgoing", "Step", "is_one_shot", "open_machine"]
 
-TRANSPORTS = ("acp", "memory")
+TRANSPORTS = ("acp", "headless", "memory")
 """The transports that `open_machine` knows."""
+
+
+def is_one_shot(transport: str) -> bool:
+    """Whether a process of this transport takes one prompt, after which its input ends, and then ends itself."""
+    return transport == "headless"
 
 
 def open_machine(transport: str, settings: TransportSettings, snapshot: bytes | None = None) -> Machine:
@@ -29,6 +34,10 @@ def open_machine(transport: str, settings: TransportSettings, snapshot: bytes | 
             from .acp.machine import AcpMachine
 
             return AcpMachine(settings, snapshot=snapshot)
+        case "headless":
+            from .headless.machine import HeadlessMachine
+
+            return HeadlessMachine(settings, snapshot=snapshot)
         case "memory":
             from .memory import MemoryMachine
 

@@ -14,7 +14,7 @@ import msgspec
 
 from inspan.model.reports import Reported
 
-__all__ = ["Machine", "Outgoing", "Step"]
+__all__ = ["HarnessEnd", "Machine", "Outgoing", "Step"]
 
 
 class Outgoing(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -31,6 +31,20 @@ class Outgoing(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     purpose: Literal["handshake", "session", "prompt", "cancel", "answer", "reply", "close"]
     delivery: str | None = None
     request: str | None = None
+
+
+class HarnessEnd(msgspec.Struct, frozen=True, kw_only=True):
+    """How the process ended.
+
+    Attributes:
+        exit_code: The exit status, where it exited.
+        signal: The signal that ended it, where one did.
+        stderr_tail: The last that it wrote to its standard error.
+    """
+
+    exit_code: int | None = None
+    signal: int | None = None
+    stderr_tail: str = ""
 
 
 class Step(msgspec.Struct, frozen=True, kw_only=True):
@@ -66,6 +80,13 @@ class Machine(Protocol):
 
     def finish(self) -> Step:
         """Says that the harness will write no more; reports what was cut in the middle."""
+        ...
+
+    def end(self, end: HarnessEnd) -> Step:
+        """Says how the process ended, after `finish`; calling twice is safe.
+
+        Only a transport for which the process's end answers a prompt has something to say.
+        """
         ...
 
     def prompt(self, delivery: str, text: str) -> Step:

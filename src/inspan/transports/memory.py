@@ -15,7 +15,7 @@ from inspan.model.content import Noise, ProtocolFault
 from inspan.model.evidence import Source
 from inspan.model.plan import TransportSettings
 from inspan.model.reports import PermissionRequested, PermissionWithdrawn, PromptAnswered, Reported
-from inspan.transports.machine import Outgoing, Step
+from inspan.transports.machine import HarnessEnd, Outgoing, Step
 
 __all__ = ["MemoryMachine", "encode_reports"]
 
@@ -70,6 +70,10 @@ class MemoryMachine:
         fault = ProtocolFault(code="truncated", message="The output ends within a line.")
         report = Reported(body=fault, source=Source.PROTOCOL, rule="memory.fault.truncated")
         return Step(reports=(report,), consumed=len(cut))
+
+    def end(self, end: HarnessEnd) -> Step:
+        """Says nothing."""
+        return Step()
 
     def prompt(self, delivery: str, text: str) -> Step:
         """Writes `prompt`."""

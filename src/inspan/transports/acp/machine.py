@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from inspan.model.plan import TransportSettings
-from inspan.transports.machine import Step
+from inspan.transports.machine import HarnessEnd, Step
 
 from . import handshake
 from .chunks import is_chunk_taken
@@ -80,6 +80,10 @@ class AcpMachine:
             else:
                 self._take_line(line)
         return self._exchange.end_step(consumed=len(rest))
+
+    def end(self, end: HarnessEnd) -> Step:
+        """Says nothing: what a process's end means for a session is core's to say."""
+        return Step()
 
     def prompt(self, delivery: str, text: str) -> Step:
         """Calls `session/prompt` with one block of text.

@@ -1,0 +1,88 @@
+"""What a mode of one-shot runs must keep beyond its shape: rules that say something, and a way for every turn to end."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from inspan.model.headless import RecordRule
+from inspan.model.manifest import ModeManifest
+
+from .faults import Fault
+
+__all__ = ["check_headless"]
+
+
+def check_headless(mode: ModeManifest, at: str) -> Iterator[Fault]:
+    """The faults of a mode's `headless` settings; none where its transport is another.
+
+    Args:
+        mode: The mode.
+        at: Its key path.
+    """
+    if mode.transport != "headless":
+        return
+    settings, here = mode.headless, f"{at}.headless"
+    if settings.output == "text" and settings.records:
+        yield Fault(key_path=f"{here}.records", problem="reads records", expected="none: the output is text")
+    elif settings.output == "records" and not settings.records:
+        yield Fault(key_path=f"{here}.records", problem="is empty", expected="rules, or output = 'text'")
+    for index, rule in enumerate(settings.records):
+        if not _means_something(rule):
+            yield Fault(
+                key_path=f"{here}.records[{index}]",
+                problem="means nothing",
+                expected="what the record says, or `ignore = true`",
+            )
+    yield from _check_exit_codes(mode, here)
+    yield from _check_session(mode, at)
+
+
+def _check_session(mode: ModeManifest, at: str) -> Iterator[Fault]:
+    settings = mode.headless
+    is_named = any("{session}" in arg for arg in mode.launch.args)
+    if is_named != settings.chooses_session:
+        yield Fault(
+            key_path=f"{at}.headless.chooses_session",
+            problem=f"is {str(settings.chooses_session).lower()}",
+            expected="true exactly where {session} stands in launch.args",
+        )
+    if mode.capabilities.resume.is_supported and not any("{session}" in arg for arg in mode.resume.args):
+        yield Fault(
+            key_path=f"{at}.resume.args",
+            problem="does not name the session",
+            expected="{session}: a one-shot run resumes by its arguments alone",
+        )
+    try:
+        groups = re.compile(settings.stderr_session).groups
+    except re.error as error:
+        yield Fault(
+            key_path=f"{at}.headless.stderr_session",
+            problem=f"does not compile ({error})",
+            expected="a regular expression of Python's re",
+        )
+        return
+    if settings.stderr_session and not groups:
+        yield Fault(
+            key_path=f"{at}.headless.stderr_session",
+            problem="has no group",
+            expected="a first group that holds the session's id",
+        )
+
+
+def _check_exit_codes(mode: ModeManifest, here: str) -> Iterator[Fault]:
+    seen: set[int] = set()
+    for index, one in enumerate(mode.headless.exit_codes):
+        if one.status in seen:
+            yield Fault(
+                key_path=f"{here}.exit_codes[{index}].status",
+                problem=f"is {one.status} a second time",
+                expected="each exit status once",
+            )
+        seen.add(one.status)
+
+
+def _means_something(rule: RecordRule) -> bool:
+    parts = (rule.text, rule.tool, rule.usage, rule.denial, rule.error, rule.retry, rule.ends)
+    flags = (rule.session, rule.starts, rule.recovers, rule.effective, rule.ignore)
+    return any(part is not None for part in parts) or any(flags)

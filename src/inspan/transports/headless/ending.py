@@ -1,0 +1,156 @@
+"""Ending: how a run's turn ended, by its result record, or by its exit where none came."""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+
+from inspan.model.evidence import Source
+from inspan.model.headless import EndRule, ErrorRule, ExitCode
+from inspan.model.reports import PromptAnswered, SessionFailed
+from inspan.model.session import ResumeOutcome
+from inspan.model.turn import CallError, TurnOutcome
+from inspan.transports.acp.loose import mapping
+from inspan.transports.machine import HarnessEnd
+
+from .paths import Place, as_token
+from .saying import Saying
+
+__all__ = ["end_by_exit", "end_by_record", "read_error"]
+
+_CODES = {401: "auth_required", 403: "auth_required", 429: "limited"}
+"""HTTP statuses that say plainly what failed; everything else is the manifest's to say."""
+
+_HINTS = {
+    "auth_required": "Sign in with the harness's own program, or correct its key, then send the prompt again.",
+    "limited": "Wait until the limit is lifted, or use another model or account.",
+}
+_TAIL_CHARACTERS = 500
+_ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+
+
+def read_error(rule: ErrorRule, place: Place) -> CallError:
+    """The error that a record carries, with the harness's own words, code and data."""
+    numbers = (place.integer(path) for path in rule.code)
+    raw_code = next((number for number in numbers if number is not None), None)
+    code = _CODES.get(raw_code, "call_failed") if raw_code is not None else "call_failed"
+    raw = place.find(rule.raw) if rule.raw else None
+    return CallError(
+        code=code,
+        message=place.first_text(rule.message) or "The harness ended with an error and did not say which.",
+        hint=_HINTS.get(code, ""),
+        raw_code=raw_code,
+        raw=None if raw is None else mapping(raw) or {"value": raw},
+    )
+
+
+def end_by_record(saying: Saying, rule: EndRule, place: Place) -> None:
+    """Ends the turn as the result record says; a second one changes nothing.
+
+    A record that says that it is an error is one, whatever its outcome is called.
+    """
+    state = saying.state
+    if state.phase != "prompted":
+        return
+    said = rule.outcomes.get(as_token(place.find(rule.outcome))) if rule.outcome else None
+    is_error = bool(rule.is_error) and place.find(rule.is_error) is True
+    if is_error or said is TurnOutcome.FAILED or (said is None and state.error is not None):
+        outcome = TurnOutcome.FAILED
+    else:
+        outcome = said or TurnOutcome.COMPLETED
+    error = None
+    if outcome not in (TurnOutcome.COMPLETED, TurnOutcome.CANCELLED):
+        carried = read_error(rule.error, place) if rule.error is not None else None
+        is_telling = carried is not None and (place.first_text(rule.error.message) if rule.error else "")
+        error = carried if is_telling else state.error or carried
+        if error is None and outcome is TurnOutcome.FAILED:
+            error = CallError(code="call_failed", message="The harness ended its turn with an error.")
+    _answer(saying, outcome, place.first_text(rule.reason), error, Source.PROTOCOL, "ends")
+
+
+def end_by_exit(saying: Saying, end: HarnessEnd) -> None:
+    """Ends a turn that no result record ended, as far as the exit says how.
+
+    A process that a signal ended said nothing, unless it was stopped to cancel its turn; what that means is
+    core's to say.
+    """
+    state, settings = saying.state, saying.settings.headless
+    if settings.stderr_session and (found := re.search(settings.stderr_session, end.stderr_tail)):
+        saying.name_session(found[1], "stderr_session")
+    if state.phase != "prompted":
+        return
+    how = f"exit {end.exit_code}" if end.signal is None else f"signal {end.signal}"
+    if state.is_cancelled:
+        _answer(saying, TurnOutcome.CANCELLED, how, None, Source.PROCESS, "exit")
+    elif end.signal is not None or end.exit_code is None:
+        return
+    elif state.error is not None:
+        error = _by_exit_code(state.error, saying, end.exit_code)
+        _answer(saying, TurnOutcome.FAILED, how, error, Source.PROCESS, "exit")
+    elif end.exit_code:
+        said = _last_words(end.stderr_tail)
+        text = f"The harness exited with status {end.exit_code}" + (f": {said}" if said else ".")
+        error = CallError(
+            code="harness_exited", message=text, hint="Send the prompt again once that is mended."
+        )
+        error = _by_exit_code(error, saying, end.exit_code)
+        _answer(saying, TurnOutcome.FAILED, how, error, Source.PROCESS, "exit")
+    elif state.is_started:
+        _confirm_session(saying)
+        _answer(saying, TurnOutcome.COMPLETED, how, None, Source.PROCESS, "exit")
+    else:
+        said = _last_words(end.stderr_tail)
+        text = "The harness exited with status 0, having done nothing" + (f": {said}" if said else ".")
+        hint = "Run its program by hand once: it may want something that it only says on a terminal."
+        error = CallError(code="harness_exited", message=text, hint=hint)
+        _answer(saying, TurnOutcome.FAILED, how, error, Source.PROCESS, "exit")
+
+
+def _answer(
+    saying: Saying, outcome: TurnOutcome, reason: str, error: CallError | None, source: Source, rule: str
+) -> None:
+    state = saying.state
+    if state.delivery is None:
+        return
+    if state.is_cancelled and outcome is TurnOutcome.FAILED:
+        # An error that comes of being stopped is the harness's way to say that it was.
+        outcome, error = TurnOutcome.CANCELLED, None
+    is_unopened = saying.settings.attempt != "fresh" and state.session is None and error is not None
+    state.phase = "ended"
+    saying.is_changed = True
+    saying.report(
+        PromptAnswered(
+            delivery=state.delivery,
+            outcome=outcome,
+            raw_reason=reason,
+            error=error,
+            declined=is_unopened and not state.is_started,
+            usage=state.usage,
+        ),
+        rule,
+        source=source,
+    )
+    if is_unopened and error is not None:
+        saying.report(SessionFailed(outcome=ResumeOutcome.FAILED, error=error), rule, source=source)
+
+
+def _confirm_session(saying: Saying) -> None:
+    """A session whose id core chose is there once its turn is, where the harness named none itself."""
+    settings = saying.settings
+    if settings.headless.chooses_session and settings.session_id is not None:
+        saying.name_session(settings.session_id, "chosen_session")
+
+
+def _by_exit_code(error: CallError, saying: Saying, exit_code: int) -> CallError:
+    known: ExitCode | None = next(
+        (one for one in saying.settings.headless.exit_codes if one.status == exit_code), None
+    )
+    if known is None or error.code not in ("call_failed", "harness_exited"):
+        return error
+    return msgspec.structs.replace(error, code=known.code, hint=f"{known.title}: {known.remedy}")
+
+
+def _last_words(stderr_tail: str) -> str:
+    lines = [line.strip() for line in _ESCAPES.sub("", stderr_tail).splitlines() if line.strip()]
+    return " ".join(lines)[-_TAIL_CHARACTERS:]
