@@ -4,20 +4,23 @@ python tools/render_harnesses.py [--check] [PAGE]
 """
 
 import argparse
+import re
 import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
 from inspan.host.registry import HarnessRegistry
-from inspan.model.capability import Claim, Support
-from inspan.model.manifest import Manifest
+from inspan.model.capability import Claim, EvidenceLevel, Support
+from inspan.model.manifest import Manifest, ModeManifest
+from inspan.model.posture import Sandbox
 
 __all__ = ["main", "render"]
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "harnesses.md"
 FOLDERS = ROOT / "src" / "inspan" / "harnesses"
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 ABILITIES = ("launch", "resume", "permission_answer", "cancel", "context_usage")
 
 _OPENING = """\
@@ -30,10 +33,12 @@ its quirks. `inspan harness show ID` prints the same for the harnesses of your h
 
 How well a claim is backed: **proved** by a run or a recording of one, **probed** by asking the installed program, or
 *declared*: said by somebody, and not tried. `?` is unknown, and never counts as a yes. *Tried with* is the range of
-versions of the harness that was tried; nothing means that none was.
+versions of the mode's program that was tried; nothing means that none was. *Checked on* is the day on which it was
+run or asked last. *Postures* are what a seat may do unasked there, with the sandbox where there is one; any other is refused
+before launch.
 
-| id | harness | mode | tried with | launch | resume | answer permissions | cancel | context usage |
-|---|---|---|---|---|---|---|---|---|
+| id | harness | mode | tried with | checked on | launch | resume | answer permissions | cancel | context usage | postures |
+|---|---|---|---|---|---|---|---|---|---|---|
 """
 
 _CLOSING = """
@@ -68,14 +73,27 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _rows(manifest: Manifest) -> list[str]:
-    link = f"[`{manifest.id}`](../src/inspan/harnesses/{manifest.id}/README.md)"
-    tested = f"`{manifest.program.tested}`" if manifest.program.tested else ""
-    return [
-        f"| {link} | {manifest.name} | `{name}` | {tested} | "
-        + " | ".join(_shown(getattr(mode.capabilities, ability)) for ability in ABILITIES)
-        + " |"
-        for name, mode in manifest.modes.items()
+    return [_row(manifest, name, mode) for name, mode in manifest.modes.items()]
+
+
+def _row(manifest: Manifest, name: str, mode: ModeManifest) -> str:
+    program = mode.program or manifest.program
+    claims = [getattr(mode.capabilities, ability) for ability in ABILITIES]
+    looked = [claim.verified for claim in claims if claim.evidence is not EvidenceLevel.DECLARED]
+    checked = max((found[0] for one in looked if (found := _DATE.match(one))), default="")
+    cells = [
+        f"[`{manifest.id}`](../src/inspan/harnesses/{manifest.id}/README.md)",
+        manifest.name,
+        f"`{name}`",
+        f"`{program.tested}`" if program.tested else "",
+        checked,
+        *map(_shown, claims),
+        ", ".join(
+            rule.approvals.value if rule.sandbox is Sandbox.NONE else f"{rule.approvals} in {rule.sandbox}"
+            for rule in mode.postures
+        ),
     ]
+    return "| " + " | ".join(cells) + " |"
 
 
 def _shown(claim: Claim) -> str:
