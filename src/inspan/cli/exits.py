@@ -104,7 +104,9 @@ def exit_of_error(error: InspanError) -> Exit:
     """The status for an error, by its code and else by its group: by who must act."""
     if error.code == "internal":
         return Exit.INTERNAL
-    if error.code in _CONFLICTS:
+    if error.code == "interrupted":
+        return Exit.INTERRUPTED
+    if error.code in _CONFLICTS or error.code.endswith("_closed") or "_of_other_" in error.code:
         return Exit.CONFLICT
     if error.code.startswith("unknown_"):
         return Exit.UNKNOWN_NAME

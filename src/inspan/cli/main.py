@@ -37,7 +37,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         _leave_quietly()
         return Exit.BROKEN_PIPE
     except KeyboardInterrupt:
-        return _fail(output, UsageError("Interrupted.", code="interrupted"), Exit.INTERRUPTED)
+        interrupted = UsageError("Interrupted.", code="interrupted")
+        return _fail(output, interrupted, exit_of_error(interrupted))
     except InspanError as error:
         return _fail(output, error, exit_of_error(error))
     except Exception as error:
