@@ -366,3 +366,13 @@ def test_commits_are_on_the_disk_and_the_index_serves_a_seats_events(path: Path)
         ).fetchall()
         assert [row[3] for row in plan] == ["SEARCH events USING INDEX events_by_seat (seat=? AND rowid>?)"]
         assert sqlite3.threadsafety >= 1
+
+
+def test_a_clean_close_leaves_everything_in_the_one_file(tmp_path: Path) -> None:
+    async def scene() -> None:
+        path = tmp_path / "log.db"
+        async with open_store(path) as store:
+            await store.append(appending(add_seat()))
+
+    asyncio.run(scene())
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["log.db", "log.lock"]

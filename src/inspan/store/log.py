@@ -150,9 +150,10 @@ class Store(LogReader):
         if not self._is_open:
             return
         self._is_open = False
+        # The last connection to close folds the write-ahead log into the file, and only a writing one can.
+        self._reader.close()
         if self._writer is not None:
             await asyncio.to_thread(self._writer.stop)
-        self._reader.close()
         if self._lock is not None:
             self._lock.close()
 
