@@ -95,6 +95,7 @@ def test_the_last_event_id_prevails_over_the_query() -> None:
         ("", {"Last-Event-ID": "99"}, 409, "position_ahead"),
         ("", {"Last-Event-ID": "x"}, 400, "invalid_argument"),
         ("?after=-1", {}, 400, "invalid_argument"),
+        ("?types=turn_ended,nonsense", {}, 400, "invalid_argument"),
     ],
 )
 def test_a_place_that_cannot_be_is_an_error_and_no_stream(
@@ -123,6 +124,54 @@ def test_a_stream_of_one_seat_has_that_seats_events_in_replay_and_live() -> None
                 say(fake.log, seat="b")
                 await stream.read_until(609)
             assert stream.positions == [2, 4, 6, 8, 609]
+
+    run(test())
+
+
+@pytest.mark.parametrize("kept_frames", [1, 1000])
+def test_a_stream_of_some_types_has_only_those_in_replay_and_live(kept_frames: int) -> None:
+    async def test() -> None:
+        async with open_fake(limits=FeedLimits(kept_frames=kept_frames)) as fake:
+            say(fake.log, 2)
+            fake.log.append("a", LaunchStarting(launch="l_1", nonce="n", directory="/d", program="/p"))
+            say(fake.log, 2)
+            query = "?after=0&types=launch_starting,turn_ended"
+            async with open_stream(fake.home.socket, query) as stream:
+                await stream.read_until(3)
+                say(fake.log, 2)
+                fake.log.append("a", LaunchStarting(launch="l_2", nonce="n", directory="/d", program="/p"))
+                await stream.read_until(8)
+            assert stream.positions == [3, 8]
+
+    run(test())
+
+
+@pytest.mark.parametrize("query", ["?after=0&seat=a", "?after=0&types=message_chunk"])
+@pytest.mark.parametrize("kept_frames", [1, 1000])
+def test_a_stream_of_some_events_says_where_the_past_ends_behind_those_of_others(
+    query: str, kept_frames: int
+) -> None:
+    async def test() -> None:
+        async with open_fake(limits=FeedLimits(kept_frames=kept_frames, heartbeat_s=3600)) as fake:
+            say(fake.log, seat="a")
+            for _ in range(3):
+                fake.log.append("b", LaunchStarting(launch="l_1", nonce="n", directory="/d", program="/p"))
+            async with open_stream(fake.home.socket, query) as stream:
+                while stream.frames[-1:] == [] or stream.frames[-1].id != "4":
+                    await stream.read_piece()
+            assert stream.positions == [1]
+
+    run(test())
+
+
+def test_a_type_that_nobody_knows_is_refused_with_the_names_that_are_near() -> None:
+    async def test() -> None:
+        async with open_fake() as fake:
+            async with open_stream(fake.home.socket, "?types=turn_end") as answer:
+                error = msgspec.json.decode(await answer.read_body())["error"]
+            assert "Did you mean 'turn_ended'" in error["message"]
+            assert "permission_opened" in error["hint"]
+            assert error["detail"] == {"unknown": ["turn_end"]}
 
     run(test())
 

@@ -416,6 +416,9 @@ def test_an_error_is_never_hidden_by_a_plugin_that_cannot_classify_it(home: Path
         other = CallError(code="call_failed", message="eight", raw_code=8)
         assert await host.classify_error("acme", "acp", other) == other
         assert await host.classify_error("nobody", "acp", other) == other
+        # A title that the harness's own words say already is not said again.
+        said = CallError(code="call_failed", message="The account is full.", raw_code=7)
+        assert (await host.classify_error("acme", "acp", said)).hint == "Wait."
 
     run_with(home, use)
 

@@ -1,11 +1,12 @@
 """What people see of a harness comes from its manifest, and a faulty one is seen with its fault."""
 
+import asyncio
 from pathlib import Path
 
 import pytest
 
 from inspan.host import HarnessHost
-from support.harness_folders import add_harness, manifest_text
+from support.harness_folders import add_harness, add_program, manifest_text
 
 MORE = """
 [modes.acp.capabilities.cancel]
@@ -60,3 +61,45 @@ def test_a_harness_whose_plugin_is_not_there_is_kept_and_seen_as_missing(tmp_pat
     assert (view.plugin, view.name, view.default_mode) == ("missing", "Acme", "acp")
     assert view.problem is not None
     assert view.problem.code == "plugin_missing"
+
+
+@pytest.mark.parametrize(
+    ("on_path", "module", "installed"), [(True, "", "yes"), (False, "", "no"), (False, "acme.agent", "yes")]
+)
+def test_a_view_says_whether_the_program_is_there_and_runs_nothing_for_it(
+    tmp_path: Path, on_path: bool, module: str, installed: str
+) -> None:
+    own = f'module = "{module}"\n' if module else ""
+    text = manifest_text().replace('names = ["acme-agent"]', f'names = ["acme-agent"]\n{own}')
+    add_harness(tmp_path / "harnesses", "acme", text)
+    if on_path:
+        add_program(tmp_path / "bin", "acme-agent", f"open({str(tmp_path / 'ran')!r}, 'w')")
+
+    view = HarnessHost(tmp_path, environ={"PATH": str(tmp_path / "bin")}).view("acme")
+
+    assert view.installed == installed
+    assert not (tmp_path / "ran").exists()
+
+
+def test_a_manifest_that_cannot_be_read_leaves_it_open_whether_the_program_is_there(tmp_path: Path) -> None:
+    add_harness(tmp_path / "harnesses", "acme", "id = 7\n")
+
+    assert HarnessHost(tmp_path, environ={}).view("acme").installed == "unknown"
+
+
+@pytest.mark.parametrize(
+    ("install", "hint"),
+    [
+        ("get acme", "Install it: get acme. Or name its program in INSPAN_PROGRAM_ACME."),
+        ("", "Install it, or name its program in INSPAN_PROGRAM_ACME."),
+    ],
+)
+def test_an_absent_program_comes_with_a_whole_sentence_of_what_to_do(
+    tmp_path: Path, install: str, hint: str
+) -> None:
+    more = f'names = ["acme-agent"]\ninstall = "{install}"'
+    add_harness(tmp_path / "harnesses", "acme", manifest_text().replace('names = ["acme-agent"]', more))
+
+    probed = asyncio.run(HarnessHost(tmp_path, environ={"PATH": "/no/such"}).probe("acme"))
+
+    assert [one.hint for one in probed.problems] == [hint]

@@ -60,12 +60,14 @@ class Frame(NamedTuple):
     Attributes:
         position: Its place in the log.
         seat: Its seat, for those who watch only one.
+        kind: The event's type, for those who watch only some.
         data: The bytes, the same object for every client.
         end: How many bytes the feed has encoded up to and with this frame.
     """
 
     position: int
     seat: str
+    kind: str
     data: bytes
     end: int
 
@@ -123,7 +125,9 @@ class Feed:
             data = encode_frame(envelope, self._encoder)
             self.encoded += 1
             self._encoded_bytes += len(data)
-            self._frames.append(Frame(envelope.position, envelope.seat, data, self._encoded_bytes))
+            self._frames.append(
+                Frame(envelope.position, envelope.seat, envelope.type, data, self._encoded_bytes)
+            )
             self.last_position = envelope.position
         self._trim()
         self._wake_all()
@@ -146,16 +150,18 @@ class Feed:
         """The frames in memory, the oldest first."""
         return tuple(self._frames)
 
-    async def replay_after(self, position: int, seat: str | None) -> tuple[list[bytes], int]:
+    async def replay_after(
+        self, position: int, seat: str | None, types: frozenset[str] | None = None
+    ) -> tuple[list[bytes], int]:
         """Frames behind `position` from the store, and the place that they lead to."""
         # The store answers at once or not at all; between two answers everybody else gets a turn.
         await asyncio.sleep(0)
         known = self.log.last_position()
         limit = self.limits.replay_events
-        found = self.log.events(after=position, seat=seat, limit=limit)
+        found = self.log.events(after=position, seat=seat, types=types, limit=limit)
         frames = [encode_frame(envelope, self._encoder) for envelope in found]
         reached = found[-1].position if found else position
-        # A short answer says that nothing else of this seat stood in the log when it was asked.
+        # A short answer says that nothing else of what is wanted stood in the log when it was asked.
         return frames, max(reached, known) if len(found) < limit else reached
 
     def close(self) -> None:

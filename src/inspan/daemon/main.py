@@ -80,7 +80,13 @@ async def _serve(
             raise
     except Exception as error:
         known = _known(error)
-        _LOG.error("the daemon failed: %s", known.code, exc_info=error if known.code == "internal" else None)
+        if known.code == "daemon_running":
+            # Two clients started one at the same time, and the other one serves: nothing is wrong.
+            _LOG.info("ended without serving: another daemon serves this home")
+        else:
+            _LOG.error(
+                "the daemon failed: %s", known.code, exc_info=error if known.code == "internal" else None
+            )
         raise known from error
     _LOG.info("stopped")
 

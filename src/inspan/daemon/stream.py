@@ -36,10 +36,15 @@ class EventStream:
     stands behind the same place.
     """
 
-    def __init__(self, feed: Feed, *, after: int, seat: str | None) -> None:
+    def __init__(
+        self, feed: Feed, *, after: int, seat: str | None, types: frozenset[str] | None = None
+    ) -> None:
         self._feed = feed
         self._seat = seat
+        self._types = types
         self._watcher = Watcher(after)
+        # Whoever wants only some events has to be told once where the past ends: it may be behind others' events.
+        self._owes_place_above = None if seat is None and types is None else after
 
     async def __call__(self, scope: Scope | HTTPScope, receive: Receive, send: Send) -> None:
         """Serves until the client hangs up, is cut, or the daemon stops."""
@@ -80,18 +85,25 @@ class EventStream:
             elif watcher.beat_due:
                 watcher.beat_due = False
                 await self._write(send, b":\n" + _place(watcher.position))
+            elif self._owes_place_above is not None and watcher.position > self._owes_place_above:
+                self._owes_place_above = None
+                await self._write(send, _place(watcher.position))
             else:
                 await watcher.wake.wait()
 
     async def _next(self) -> tuple[bytes, int]:
-        position, seat = self._watcher.position, self._seat
+        position, seat, types = self._watcher.position, self._seat, self._types
         frames = self._feed.frames_after(position)
         if frames is None:
-            replayed, reached = await self._feed.replay_after(position, seat)
+            replayed, reached = await self._feed.replay_after(position, seat, types)
             return b"".join(replayed), reached
         if not frames:
             return b"", position
-        wanted = [frame.data for frame in frames if seat is None or frame.seat == seat]
+        wanted = [
+            frame.data
+            for frame in frames
+            if (seat is None or frame.seat == seat) and (types is None or frame.kind in types)
+        ]
         return wanted[0] if len(wanted) == 1 else b"".join(wanted), frames[-1].position
 
     async def _write(self, send: Send, data: bytes, *, is_last: bool = False) -> None:

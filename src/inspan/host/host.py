@@ -204,7 +204,7 @@ class HarnessHost:
 
     def _view(self, entry: RegisteredHarness) -> HarnessView:
         state, problem = self._plugin_state(entry)
-        return view_harness(entry, plugin=state, problem=problem)
+        return view_harness(entry, plugin=state, problem=problem, environ=self._environ)
 
     def _plugin_state(self, entry: RegisteredHarness) -> tuple[PluginState, InspanError | None]:
         if entry.manifest is None or not entry.manifest.plugin:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Literal
 
-from inspan.model.errors import InspanError
+from inspan.model.errors import HarnessError, InspanError
 from inspan.model.harness_views import PostureView
-from inspan.model.manifest import ConfigFolder, PostureRule
+from inspan.model.manifest import ConfigFolder, Manifest, PostureRule
 from inspan.model.plan import ProbeResult, Problem
 from inspan.model.views import HarnessView, ModeView
 from inspan.plugin.planning import describe_postures
+from inspan.plugin.programs import find_program
 
 from .registry import RegisteredHarness
 
@@ -23,9 +25,10 @@ def view_harness(
     *,
     plugin: PluginState,
     problem: InspanError | None,
+    environ: Mapping[str, str],
     probe: ProbeResult | None = None,
 ) -> HarnessView:
-    """The view of one harness; of a faulty one, as much as can be read."""
+    """The view of one harness; of a faulty one, as much as can be read. `environ` says where programs are."""
     manifest = entry.manifest
     layers = tuple(str(layer.folder) for layer in entry.layered.layers)
     if manifest is None:
@@ -82,6 +85,7 @@ def view_harness(
         config=manifest.config if manifest.config != ConfigFolder() else None,
         quirks=tuple(quirk.text for quirk in manifest.quirks),
         plugin=plugin,
+        installed=_see_program(manifest, environ),
         problem=view_problem(problem) if problem else None,
         probe=probe,
     )
@@ -90,6 +94,14 @@ def view_harness(
 def view_problem(error: InspanError) -> Problem:
     """An error as something that stands in the way."""
     return Problem(code=error.code, message=error.message, hint=error.hint)
+
+
+def _see_program(manifest: Manifest, environ: Mapping[str, str]) -> Literal["yes", "no"]:
+    try:
+        find_program(manifest, environ, mode=manifest.default_mode)
+    except HarnessError:
+        return "no"
+    return "yes"
 
 
 def _view_posture(rule: PostureRule) -> PostureView:

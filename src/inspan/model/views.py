@@ -375,6 +375,8 @@ class HarnessView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
         config: Where its configuration lies, and how far that keeps two seats apart.
         quirks: What is odd about it.
         plugin: `none`, `ready`, `missing`, `incompatible` or `untrusted`.
+        installed: Whether the program of its default mode is found; nothing was run to see it. `unknown` where
+            its manifest cannot be read.
         problem: Why it cannot be used, where it cannot.
         probe: What the installed program says, where it was asked.
     """
@@ -398,6 +400,7 @@ class HarnessView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     config: ConfigFolder | None = None
     quirks: tuple[str, ...] = ()
     plugin: Literal["none", "ready", "missing", "incompatible", "untrusted"] = "none"
+    installed: Literal["yes", "no", "unknown"] = "unknown"
     problem: Problem | None = None
     probe: ProbeResult | None = None
 

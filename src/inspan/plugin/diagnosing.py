@@ -24,7 +24,7 @@ def diagnose(error: CallError, diagnoses: Sequence[Diagnosis]) -> CallError:
     if index is None:
         return error
     one = diagnoses[index]
-    return msgspec.structs.replace(error, code=one.code, hint=_hint(one))
+    return msgspec.structs.replace(error, code=one.code, hint=_hint(one, error.message))
 
 
 def find_diagnosis(error: CallError, diagnoses: Sequence[Diagnosis]) -> int | None:
@@ -40,12 +40,14 @@ def diagnose_text(text: str, failures: Sequence[TurnTextFailure]) -> tuple[CallE
     for index, one in enumerate(failures):
         if re.match(one.pattern, text):
             message = text[:_QUOTED_CHARACTERS] or f"{one.title}."
-            return CallError(code=one.code, message=message, hint=_hint(one)), index
+            return CallError(code=one.code, message=message, hint=_hint(one, message)), index
     return None
 
 
-def _hint(one: Diagnosis | TurnTextFailure) -> str:
-    return " ".join(part for part in (f"{one.title}:", one.cause, one.remedy) if part)
+def _hint(one: Diagnosis | TurnTextFailure, message: str) -> str:
+    # Where the harness says in its own words what the title says, once is enough.
+    title = "" if one.title.rstrip(".").casefold() in message.casefold() else f"{one.title}:"
+    return " ".join(part for part in (title, one.cause, one.remedy) if part)
 
 
 def _fits(error: CallError, diagnosis: Diagnosis) -> bool:

@@ -82,8 +82,9 @@ def find_program(manifest: Manifest, environ: Mapping[str, str], *, mode: str | 
     raise HarnessError(
         f"{manifest.name} is not installed: found no {looked}.",
         code="not_installed",
-        hint=(f"Install it: {program.install}. " if program.install else "")
-        + f"Or name its program in {variable}.",
+        hint=f"Install it: {program.install}. Or name its program in {variable}."
+        if program.install
+        else f"Install it, or name its program in {variable}.",
     )
 
 

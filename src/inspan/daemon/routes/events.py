@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from typing import Annotated
 
 from litestar import get
@@ -54,6 +55,9 @@ async def stream_events(
         int | None,
         QueryParameter(ge=0, description="Begin behind this position; without it, behind the newest event."),
     ] = None,
+    types: Annotated[
+        str | None, QueryParameter(description="Only events of these types, with commas between them.")
+    ] = None,
     last_event_id: Annotated[
         int | None,
         HeaderParameter(
@@ -63,7 +67,8 @@ async def stream_events(
 ) -> ASGIApp:
     """Server-sent events: `id` is the position, `event` the type, `data` the envelope in one line of JSON.
 
-    The stream begins with a frame that only names its place. A comment and the place come every 15 seconds.
+    The stream begins with a frame that only names its place. A comment and the place come every 15 seconds; a
+    stream of some events only names its place once more when it has caught up with the log.
     A client that reads too slowly gets `event: cut` and is disconnected; one that is connected when the daemon
     stops gets `event: bye`. Both say in `data` where to resume, which is also the last `id`.
     """
@@ -71,7 +76,7 @@ async def stream_events(
     if place is None:
         place = services.log.last_position()
     _check_place(services, place)
-    return EventStream(services.feed, after=place, seat=seat)
+    return EventStream(services.feed, after=place, seat=seat, types=_types(types))
 
 
 EVENT_ROUTES = (list_events, stream_events)
@@ -83,8 +88,10 @@ def _types(text: str | None) -> frozenset[str] | None:
         return None
     names = [name for name in text.split(",") if name]
     if unknown := [name for name in names if name not in EVENT_VERSIONS]:
+        near = get_close_matches(unknown[0], EVENT_VERSIONS, n=3)
         raise UsageError(
-            f"{unknown[0]!r} is not a type of event.",
+            f"{unknown[0]!r} is not a type of event."
+            + (f" Did you mean {' or '.join(map(repr, near))}?" if near else ""),
             hint=f"Types are: {', '.join(sorted(EVENT_VERSIONS))}.",
             detail={"unknown": unknown},
         )
