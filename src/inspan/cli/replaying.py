@@ -47,4 +47,7 @@ def _settings(context: Context, harness: str, mode: str | None) -> TransportSett
             code="unknown_mode",
             hint=f"It has: {', '.join(manifest.modes)}.",
         )
-    return TransportSettings(workspace=str(Path.cwd()), acp=manifest.modes[name].acp)
+    found = manifest.modes[name]
+    return TransportSettings(
+        workspace=str(Path.cwd()), acp=found.acp, reads_last_words=bool(found.turn_text_failures)
+    )

@@ -15,8 +15,8 @@ from inspan.model.errors import ManifestError
 from inspan.model.manifest import ModeManifest
 from inspan.model.plan import TransportSettings
 from inspan.model.reports import ConnectFailed, SessionFailed, SessionReady
-from inspan.model.turn import CallError
-from inspan.plugin.diagnosing import diagnose
+from inspan.model.turn import CallError, TurnOutcome
+from inspan.plugin.diagnosing import diagnose, diagnose_text
 
 from .replay import Replay, ReplayedTurn, replay_recording
 
@@ -95,7 +95,8 @@ def replay_in_mode(recording: Path, mode: ModeManifest) -> Replay:
     Raises:
         ManifestError: `recording_invalid`.
     """
-    return replay_recording(recording, TransportSettings(workspace="/", acp=mode.acp))
+    settings = TransportSettings(workspace="/", acp=mode.acp, reads_last_words=bool(mode.turn_text_failures))
+    return replay_recording(recording, settings)
 
 
 def find_outcomes(replay: Replay, mode: ModeManifest) -> Outcomes:
@@ -158,10 +159,16 @@ def write_expected(folder: Path, outcomes: dict[str, Outcomes]) -> None:
 
 def _expect(turn: ReplayedTurn, mode: ModeManifest) -> ExpectedTurn:
     error: CallError | None = turn.error and diagnose(turn.error, mode.diagnoses)
-    outcome = "limited" if error and error.code == "limited" else turn.outcome.value
+    outcome = turn.outcome
+    if outcome is TurnOutcome.COMPLETED and turn.last_words is not None:
+        read = diagnose_text(turn.last_words, mode.turn_text_failures)
+        if read is not None:
+            error, outcome = read[0], TurnOutcome.FAILED
+    if error and error.code == "limited":
+        outcome = TurnOutcome.LIMITED
     return ExpectedTurn(
         phase=turn.phase,
-        outcome=outcome,
+        outcome=outcome.value,
         code=error.code if error else "",
         usage=turn.usage.kind.value if turn.usage else "",
     )

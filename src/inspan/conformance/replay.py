@@ -62,6 +62,7 @@ class ReplayedTurn(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
         error: The harness's error.
         usage: Tokens used.
         answered_line: The line of the answer.
+        last_words: The beginning of its last message, where the settings ask for it.
     """
 
     line: int
@@ -75,6 +76,7 @@ class ReplayedTurn(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     error: CallError | None = None
     usage: Usage | None = None
     answered_line: int | None = None
+    last_words: str | None = None
 
 
 class ReplayedPermission(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -258,6 +260,7 @@ class _Player:
                     declined=body.declined,
                     error=body.error,
                     usage=body.usage,
+                    last_words=body.last_words,
                     answered_line=line.number,
                 )
             elif isinstance(body, PermissionRequested):

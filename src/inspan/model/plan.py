@@ -72,6 +72,7 @@ class TransportSettings(msgspec.Struct, frozen=True, kw_only=True, omit_defaults
         session_mode: The session mode to set before any prompt.
         config_options: Session options to set before any prompt.
         acp: Settings of the `acp` transport.
+        reads_last_words: A rule of the manifest reads the last message of a turn.
         headless: Settings of the `headless` transport.
         frame_cap_bytes: The largest line that is accepted.
     """
@@ -83,6 +84,7 @@ class TransportSettings(msgspec.Struct, frozen=True, kw_only=True, omit_defaults
     session_mode: str | None = None
     config_options: dict[str, str] = {}
     acp: AcpSettings = AcpSettings()
+    reads_last_words: bool = False
     headless: HeadlessSettings = HeadlessSettings()
     frame_cap_bytes: int = 64 * 1024 * 1024
 

@@ -97,6 +97,8 @@ class PromptAnswered(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
         error: The harness's error, where it answered with one.
         declined: The harness declined the call itself, before any turn (a bad session, bad parameters).
         usage: Tokens used.
+        last_words: The beginning of the turn's last message, empty where its end was silent; `None` where it is
+            not kept, since no rule of the manifest would read it.
     """
 
     delivery: str
@@ -105,6 +107,7 @@ class PromptAnswered(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
     error: CallError | None = None
     declined: bool = False
     usage: Usage | None = None
+    last_words: str | None = None
 
 
 class WillRetry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="will_retry"):

@@ -137,6 +137,7 @@ def build_plan(
             session_mode=rule.session_mode,
             config_options=options,
             acp=mode.acp,
+            reads_last_words=bool(mode.turn_text_failures),
             headless=mode.headless,
         ),
         handshake_timeout_s=mode.handshake_timeout_s,

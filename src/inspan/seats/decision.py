@@ -8,6 +8,7 @@ from datetime import datetime
 import msgspec
 
 from inspan.model.capability import Capabilities
+from inspan.model.diagnosis import TurnTextFailure
 from inspan.model.errors import UsageError
 from inspan.model.events import Event, EventDraft
 from inspan.model.evidence import Source
@@ -28,6 +29,7 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
         resume_type: The form of the harness's session ids.
         provenance: Where they come from.
         prompt_cap_bytes: The largest prompt, in bytes of UTF-8.
+        turn_text_failures: How the last words of a turn that ended well tell that it did not.
         is_one_shot: The mode runs its harness once for each prompt.
     """
 
@@ -37,6 +39,7 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     resume_type: str = ""
     provenance: Provenance = Provenance.REPORTED
     prompt_cap_bytes: int = 16 * 1024 * 1024
+    turn_text_failures: tuple[TurnTextFailure, ...] = ()
     is_one_shot: bool = False
 
 

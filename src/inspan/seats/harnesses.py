@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Protocol
 
 from inspan.model.capability import Capabilities
+from inspan.model.diagnosis import TurnTextFailure
 from inspan.model.errors import InspanError, UsageError
 from inspan.model.ids import new_id
 from inspan.model.manifest import Manifest, ModeManifest
@@ -90,11 +91,13 @@ def find_mode(manifest: Manifest, mode: str) -> ModeManifest:
 def context_of(harnesses: Harnesses, state: SeatState | None) -> Context:
     """What a decision about a seat depends on; a harness that is gone can do nothing that is known."""
     capabilities, resume_type, provenance = Capabilities(), "", Provenance.REPORTED
+    turn_text_failures: tuple[TurnTextFailure, ...] = ()
     one_shot = False
     if state is not None:
         with contextlib.suppress(InspanError):
             manifest = harnesses.registry.manifest(state.harness)
             mode = find_mode(manifest, state.mode)
+            turn_text_failures = mode.turn_text_failures
             capabilities, one_shot = mode.capabilities, is_one_shot(mode.transport)
             resume_type, provenance = manifest.session.resume_type, manifest.session.id_source
             if one_shot and mode.headless.chooses_session:
@@ -105,6 +108,7 @@ def context_of(harnesses: Harnesses, state: SeatState | None) -> Context:
         capabilities=capabilities,
         resume_type=resume_type,
         provenance=provenance,
+        turn_text_failures=turn_text_failures,
         is_one_shot=one_shot,
     )
 

@@ -22,6 +22,7 @@ from inspan.model.permission import AnsweredBy
 from inspan.model.reports import PromptAnswered, PromptStarted, Reported
 from inspan.model.session import ResumeOutcome
 from inspan.model.turn import CallError, TurnOutcome
+from inspan.plugin.diagnosing import diagnose_text
 
 from .decision import Decision
 from .inputs import QueuePrompt, TurnFellQuiet, WithdrawDelivery, WriteEnded
@@ -222,19 +223,32 @@ def note_answered(decision: Decision, reported: Reported, body: PromptAnswered) 
         )
     elif flight.state is not DeliveryState.STARTED:
         decision.emit(DeliveryStarted(delivery=body.delivery), source=source, rule=rule, session=session)
+    outcome, error = body.outcome, body.error
+    read = _read_last_words(decision, body)
+    if read is not None:
+        error, rule = read
+        outcome = TurnOutcome.LIMITED if error.code == "limited" else TurnOutcome.FAILED
     decision.emit(
         TurnEnded(
             turn=flight.turn,
             delivery=body.delivery,
-            outcome=body.outcome,
+            outcome=outcome,
             raw_reason=body.raw_reason,
-            error=body.error,
+            error=error,
             usage=body.usage,
         ),
         source=source,
         rule=rule,
         session=session,
     )
+
+
+def _read_last_words(decision: Decision, body: PromptAnswered) -> tuple[CallError, str] | None:
+    """The error that a turn which ended well told as its last message, and the manifest's rule that says so."""
+    if body.outcome is not TurnOutcome.COMPLETED or body.last_words is None:
+        return None
+    found = diagnose_text(body.last_words, decision.context.turn_text_failures)
+    return None if found is None else (found[0], f"manifest.turn_text_failures[{found[1]}]")
 
 
 def note_quiet(decision: Decision, seen: TurnFellQuiet) -> None:

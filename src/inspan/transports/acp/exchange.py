@@ -12,6 +12,7 @@ from inspan.model.plan import TransportSettings
 from inspan.model.reports import Reported
 from inspan.transports.machine import Outgoing, Step
 
+from .last_words import forget_words, note_words
 from .state import AcpState, OpenCall
 from .wire import encode_message
 
@@ -41,6 +42,8 @@ class Exchange:
     def report(self, body: Any, rule: str, *, session: str | None = None) -> None:
         """Adds a report."""
         self._reports.append(Reported(body=body, source=Source.PROTOCOL, rule=rule, session=session))
+        if self.settings.reads_last_words and note_words(self.state, body):
+            self.is_changed = True
 
     def fault(self, code: str, message: str, *, is_fatal: bool = False) -> None:
         """Adds a report that the harness broke its protocol."""
@@ -76,6 +79,7 @@ class Exchange:
             state.replay, state.has_replayed, state.has_ended_replay = "opening", False, False
         if call.kind == "prompt" and call.session == state.session:
             state.unwitnessed = key
+            forget_words(state)
         self.is_changed = True
 
     def answer_theirs(

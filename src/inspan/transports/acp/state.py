@@ -76,6 +76,8 @@ class AcpState(msgspec.Struct, kw_only=True, omit_defaults=True):
         has_replayed: The conversation began to be told again.
         has_ended_replay: The sign that ends it was seen.
         is_discarding: The stream is inside a line over the cap.
+        last_words: The beginning of the turn's last message, where it is wanted.
+        last_words_id: The id of that message, where it has one.
     """
 
     version: Literal[1] = 1
@@ -94,6 +96,8 @@ class AcpState(msgspec.Struct, kw_only=True, omit_defaults=True):
     has_replayed: bool = False
     has_ended_replay: bool = False
     is_discarding: bool = False
+    last_words: str = ""
+    last_words_id: str | None = None
 
 
 def write_state(state: AcpState) -> bytes:

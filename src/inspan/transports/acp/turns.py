@@ -94,6 +94,7 @@ def on_prompt_answer(exchange: Exchange, key: str, call: OpenCall, result: Any, 
         raw_reason=reason,
         error=problem,
         usage=_usage(values, UsageKind(exchange.settings.acp.usage_kind)),
+        last_words=state.last_words if exchange.settings.reads_last_words else None,
     )
     exchange.report(answered, "acp.prompt.result", session=call.session)
 

@@ -1,0 +1,103 @@
+"""Where the last message of a turn begins is kept, bounded, for the rules that read it, and for nobody else."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from inspan.model.reports import PromptAnswered
+from inspan.transports.acp import AcpMachine
+from inspan.transports.acp.last_words import LAST_WORDS_CHARACTERS
+from support.acp_peer import AcpPeer, chunk, line, update
+
+TOOL = update({"sessionUpdate": "tool_call", "toolCallId": "t", "title": "t"})
+TOOL_ENDED = update({"sessionUpdate": "tool_call_update", "toolCallId": "t", "status": "completed"})
+THOUGHT = chunk("hm", kind="agent_thought_chunk")
+PLAN = update({"sessionUpdate": "plan", "entries": []})
+USER = chunk("hello", kind="user_message_chunk")
+USAGE = update({"sessionUpdate": "usage_update", "used": 1, "size": 2})
+
+
+def of_message(text: str, message: str) -> dict[str, Any]:
+    content = {"type": "text", "text": text}
+    return update({"sessionUpdate": "agent_message_chunk", "content": content, "messageId": message})
+
+
+def turn(*messages: dict[str, Any], reads: bool = True) -> PromptAnswered:
+    peer = AcpPeer(reads_last_words=reads)
+    peer.open()
+    peer.prompt()
+    peer.say(*messages)
+    return ended(peer)
+
+
+def ended(peer: AcpPeer) -> PromptAnswered:
+    [answer] = [one for one in peer.result({"stopReason": "end_turn"}) if isinstance(one, PromptAnswered)]
+    return answer
+
+
+@pytest.mark.parametrize(
+    ("messages", "words"),
+    [
+        ([], ""),
+        ([chunk("Error: "), chunk("429")], "Error: 429"),
+        ([chunk("Let me look."), TOOL, TOOL_ENDED, chunk("Error: 429")], "Error: 429"),
+        ([chunk("Let me look."), TOOL, TOOL_ENDED], ""),
+        ([chunk("Let me look."), THOUGHT, chunk("Done.")], "Done."),
+        ([chunk("Let me look."), PLAN, chunk("Done.")], "Done."),
+        ([chunk("a"), USAGE, chunk("b")], "ab"),
+        ([chunk("a"), USER, chunk("b")], "ab"),
+        ([of_message("a", "1"), of_message("b", "1"), of_message("c", "2")], "c"),
+    ],
+)
+def test_the_last_message_is_what_came_after_everything_else(
+    messages: list[dict[str, Any]], words: str
+) -> None:
+    assert turn(*messages).last_words == words
+
+
+def test_nothing_is_kept_where_no_rule_would_read_it() -> None:
+    assert turn(chunk("Error: 429"), reads=False).last_words is None
+
+
+def test_no_more_than_the_beginning_of_a_message_is_kept() -> None:
+    words = turn(chunk("x" * 1500), chunk("y" * 1500), chunk("z")).last_words
+
+    assert words == "x" * 1500 + "y" * (LAST_WORDS_CHARACTERS - 1500)
+
+
+def test_the_words_of_one_turn_are_not_those_of_the_next() -> None:
+    peer = AcpPeer(reads_last_words=True)
+    peer.open()
+    peer.prompt("d1")
+    peer.say(chunk("Error: 429"))
+    assert ended(peer).last_words == "Error: 429"
+    peer.prompt("d2")
+
+    assert ended(peer).last_words == ""
+
+
+def test_a_machine_that_was_restored_in_the_middle_of_a_turn_still_knows_its_words() -> None:
+    peer = AcpPeer(reads_last_words=True)
+    peer.open()
+    peer.prompt()
+    peer.say(chunk("Error: "))
+    answer = {"jsonrpc": "2.0", "id": peer.call()["id"], "result": {"stopReason": "end_turn"}}
+
+    restored = AcpMachine(peer.settings)
+    restored.rollback(peer.machine.snapshot())
+    reports = restored.feed(line(chunk("429")) + line(answer)).reports
+
+    assert [one.body.last_words for one in reports if isinstance(one.body, PromptAnswered)] == ["Error: 429"]
+
+
+def test_a_step_that_changes_the_words_changes_the_state_and_a_full_one_does_not() -> None:
+    peer = AcpPeer(reads_last_words=True)
+    peer.open()
+    peer.prompt()
+
+    assert peer.machine.feed(line(chunk("x"))).changed
+    assert peer.machine.feed(line(chunk("x" * LAST_WORDS_CHARACTERS))).changed
+    assert not peer.machine.feed(line(chunk("x"))).changed
+    assert not peer.machine.feed(line(USAGE)).changed
