@@ -26,7 +26,7 @@ export PYRIGHT_PYTHON_GLOBAL_NODE := 0
 # A Python is never fetched either.
 export UV_PYTHON_DOWNLOADS := never
 
-.PHONY: help test live fault lint schema requirements demo clean
+.PHONY: help test live fault lint schema requirements bench demo clean
 
 help: ## say what there is
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1|\2/' | column -t -s '|' 2>/dev/null \
@@ -67,6 +67,10 @@ schema: $(READY) ## write everything in docs/ anew that is made from the code
 
 requirements: $(READY) ## print each requirement, its state and its tests (ARGS="--slice agent")
 	@$(BIN)/python tools/requirements.py $(ARGS)
+
+bench: $(READY) ## measure beside others for half an hour, and write docs/benchmarks.md (ARGS="sse_fanout --json FILE" measures one)
+	$(BIN)/python -m benchmarks $(or $(ARGS),--json benchmarks/last_run.json)
+	$(if $(ARGS),,$(BIN)/python tools/render_benchmarks.py benchmarks/last_run.json)
 
 demo: $(READY) ## see Inspan at work in a throwaway home: no key, no network
 	$(BIN)/inspan demo
