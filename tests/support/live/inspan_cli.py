@@ -112,12 +112,15 @@ class InspanCli:
         self._kill(int(self.daemon()["pid"]))
 
     def kill_harness(self, seat: str) -> None:
-        """Kill a seat's harness with SIGKILL and wait until it is gone."""
-        self._kill(int(self.seat(seat)["launch"]["pid"]))
+        """Kill a seat's harness with SIGKILL and wait until it is gone.
 
-    def _kill(self, pid: int) -> None:
+        The whole group: the process that a launch starts may be a small one that runs the harness as its child.
+        """
+        self._kill(int(self.seat(seat)["launch"]["pid"]), kill=os.killpg)
+
+    def _kill(self, pid: int, *, kill: Callable[[int, int], None] = os.kill) -> None:
         assert pid in self.arena.namespace.pids()
-        os.kill(pid, signal.SIGKILL)
+        kill(pid, signal.SIGKILL)
         self.until(lambda: pid not in self.arena.namespace.pids(), f"the end of {pid}")
 
 
