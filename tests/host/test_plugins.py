@@ -453,7 +453,7 @@ class Plugin(ManifestPlugin):
     run_with(home, use)
 
 
-@pytest.mark.requirement("H-N20")
+@pytest.mark.requirement("H-B24", "H-N20")
 def test_a_field_that_is_missing_in_the_handshake_is_an_advisory_and_the_seat_is_ready(home: Path) -> None:
     add_harness(home / "harnesses", "acme", manifest_text())
 
