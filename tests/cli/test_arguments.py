@@ -134,6 +134,7 @@ def test_names_are_completed_from_what_the_daemon_knows(daemon: ScriptedHttp) ->
         "GET", "/v1/harnesses", [{"id": "h", "name": "H", "modes": [{"id": "acp"}]}, {"id": "i", "modes": []}]
     )
     daemon.on("GET", "/v1/permissions", [{"id": "p_1", "seat": "review", "tool_call": {"title": "Run it"}}])
+    daemon.on("GET", "/v1/questions", [{"id": "q_1", "seat": "review", "message": "Which?"}])
 
     def found(*words: str) -> list[str]:
         return [word for word, _ in candidates(list(words), "")]
@@ -145,7 +146,8 @@ def test_names_are_completed_from_what_the_daemon_knows(daemon: ScriptedHttp) ->
     assert found("seat", "add", "x", "--harness", "i", "--mode") == []
     assert found("approve") == ["review", "p_1"]
     assert found("delivery", "withdraw") == ["d_1"]
-    assert found("seat") == ["add", "list", "show", "remove"]
+    assert found("seat") == ["add", "list", "show", "fork", "set", "remove"]
+    assert found("answer") == ["review", "q_1"]
     assert "seat" in found()
     assert found("nonsense") == []
 

@@ -117,7 +117,11 @@ def test_a_plan_says_how_the_harness_is_started(home: Path, program: Path, tmp_p
         environment={"ACME_QUIET": "1", "TZ": "UTC"},
         strip=("ACME_PARENT", "CI_*"),
         settings=TransportSettings(
-            workspace=str(tmp_path), session_mode="careful", acp=plan.settings.acp, auth_method=None
+            workspace=str(tmp_path),
+            session_mode="careful",
+            acp=plan.settings.acp,
+            auth_method=None,
+            answers_questions=True,
         ),
     )
 

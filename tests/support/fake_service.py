@@ -12,6 +12,7 @@ from pathlib import Path
 
 import msgspec
 
+from inspan.model.conversation import ListedSession
 from inspan.model.delivery import DeliveryState, HeldReason
 from inspan.model.errors import HarnessError, UsageError
 from inspan.model.events import (
@@ -33,7 +34,17 @@ from inspan.model.evidence import Source
 from inspan.model.permission import AnsweredBy, Decision, OptionKind, PermissionOption, ToolCall
 from inspan.model.plan import ProbeResult
 from inspan.model.posture import Posture
+from inspan.model.question import QuestionAction
 from inspan.model.session import IdentityState
+from inspan.model.session_views import (
+    AnswerQuestion,
+    ConfigureSeat,
+    DeletedSession,
+    DeleteSession,
+    ForkSeat,
+    QuestionView,
+    SessionsView,
+)
 from inspan.model.turn import CallError, TurnOutcome
 from inspan.model.views import (
     ActivityView,
@@ -130,6 +141,8 @@ class FakeService:
         self.log = log
         self.asked_to_stop: list[str] = []
         self.never_ends = False
+        self.configured: list[ConfigureSeat] = []
+        self.questions: list[QuestionView] = []
         self._seats: dict[str, SeatView] = {}
         self._deliveries: dict[str, DeliveryView] = {}
         self._turns: dict[str, TurnView] = {}
@@ -209,7 +222,43 @@ class FakeService:
         self.log.append(name, SeatRemoved())
         return self._seats.pop(name)
 
-    async def start_seat(self, name: str, *, fresh: bool = False) -> SeatView:
+    async def fork_seat(self, name: str, request: ForkSeat) -> SeatView:
+        parent = await self.get_seat(name)
+        return await self.add_seat(
+            AddSeat(name=request.name, harness=parent.harness, workspace=parent.workspace)
+        )
+
+    async def configure_seat(self, name: str, request: ConfigureSeat) -> SeatView:
+        self.configured.append(request)
+        return await self.get_seat(name)
+
+    async def list_sessions(
+        self, name: str, *, page: str | None = None, workspace: str | None = None
+    ) -> SessionsView:
+        await self.get_seat(name)
+        listed = ListedSession(id=f"after {page}", workspace=workspace or "/w")
+        return SessionsView(seat=name, sessions=(listed,), next_page="next")
+
+    async def delete_session(self, name: str, request: DeleteSession) -> DeletedSession:
+        return DeletedSession(seat=name, session=request.session)
+
+    async def list_questions(self, *, seat: str | None = None) -> Sequence[QuestionView]:
+        return [one for one in self.questions if seat in (None, one.seat)]
+
+    async def get_question(self, request: str) -> QuestionView:
+        found = [one for one in self.questions if one.id == request]
+        if not found:
+            raise UsageError(f"There is no open question {request!r}.", code="unknown_question")
+        return found[0]
+
+    async def answer_question(self, request: str, answer: AnswerQuestion) -> QuestionView:
+        view = await self.get_question(request)
+        self.questions.remove(view)
+        return msgspec.structs.replace(
+            view, action=QuestionAction(answer.action), content=answer.fields, reason=answer.reason
+        )
+
+    async def start_seat(self, name: str, *, fresh: bool = False, session: str | None = None) -> SeatView:
         return await self._set_launch(name, "ready", "fresh" if fresh else "resume")
 
     async def stop_seat(self, name: str) -> SeatView:

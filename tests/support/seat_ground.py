@@ -16,9 +16,18 @@ import psutil
 
 from inspan.model.capability import Capabilities
 from inspan.model.errors import UsageError
-from inspan.model.manifest import Maintainer, Manifest, ModeManifest, PostureRule, Program, SessionIdentity
+from inspan.model.manifest import (
+    AcpSettings,
+    Maintainer,
+    Manifest,
+    ModeManifest,
+    PostureRule,
+    Program,
+    SessionIdentity,
+)
 from inspan.model.plan import LaunchPlan, LaunchRequest, ProbeResult, TransportSettings
 from inspan.model.posture import Approvals, Posture
+from inspan.model.session import Provenance
 from inspan.model.turn import CallError
 from inspan.model.views import AddSeat, HarnessView, SeatView, SendPrompt
 from inspan.seats.core import Seats, open_seats
@@ -37,6 +46,9 @@ class ScriptedHarnesses:
     def __init__(self, state: Path, capabilities: Capabilities) -> None:
         self.state = state
         self.program = sys.executable
+        self.agent = _AGENT
+        self.acp = AcpSettings()
+        self.handshake_timeout_s = 20.0
         self.refusal: Exception | None = None
         self._manifest = Manifest(
             schema=1,
@@ -81,16 +93,24 @@ class ScriptedHarnesses:
         if self.refusal is not None:
             raise self.refusal
         reference = request.reference
+        is_chosen = (
+            reference is not None
+            and request.attempt == "resume"
+            and reference.provenance is Provenance.CHOSEN
+        )
         return LaunchPlan(
             program=self.program,
-            arguments=(str(_AGENT), str(self.state)),
+            arguments=(str(self.agent), str(self.state)),
             cwd=request.workspace,
             settings=TransportSettings(
                 workspace=request.workspace,
                 attempt=request.attempt,
                 session_id=None if reference is None else reference.id,
+                acp=self.acp,
+                listed_in=(request.workspace,) if is_chosen else (),
+                answers_questions=True,
             ),
-            handshake_timeout_s=20,
+            handshake_timeout_s=self.handshake_timeout_s,
             stop_grace_s=2,
         )
 

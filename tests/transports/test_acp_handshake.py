@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from inspan.model.content import CommandsUpdated, ConfigUpdated, MessageChunk, ModeUpdated
+from inspan.model.conversation import OfferedOption, OptionsOffered, SettingAnswered
 from inspan.model.errors import UsageError
 from inspan.model.manifest import AcpSettings
 from inspan.model.reports import Connected, ConnectFailed, SessionFailed, SessionReady
@@ -41,8 +42,17 @@ def test_the_handshake_says_who_we_are_and_offers_nothing_that_is_not_served() -
     assert peer.call()["params"]["clientCapabilities"] == {
         "fs": {"readTextFile": False, "writeTextFile": False},
         "terminal": False,
+        "session": {"configOptions": {"boolean": {}}},
     }
     assert peer.outgoing[0].purpose == "handshake"
+
+
+def test_forms_are_offered_to_the_harness_only_where_somebody_fills_them_in() -> None:
+    peer = AcpPeer(answers_questions=True)
+
+    peer.take(peer.machine.start())
+
+    assert peer.call()["params"]["clientCapabilities"]["elicitation"] == {"form": {}}
 
 
 def test_what_the_process_offers_is_reported_by_name() -> None:
@@ -107,6 +117,13 @@ def test_the_session_id_is_the_one_that_the_harness_reports() -> None:
     assert peer.call()["method"] == "session/new"
     assert peer.call()["params"] == {"cwd": "/w", "mcpServers": []}
     assert peer.result({"sessionId": "theirs"}) == [SessionReady(session_id="theirs", how=OpenedHow.NEW)]
+
+
+def test_a_fork_that_is_answered_with_the_conversation_itself_is_a_fault_and_not_a_session() -> None:
+    peer = AcpPeer(attempt="fork", session_id=SESSION)
+    peer.connect(sessionCapabilities={"fork": {}})
+
+    assert failure(peer.result({"sessionId": SESSION})).error.code == "protocol_fault"
 
 
 def test_a_session_without_an_id_is_a_fault_and_not_a_session() -> None:
@@ -224,7 +241,7 @@ def test_the_mode_is_set_before_the_session_counts_as_ready() -> None:
     with pytest.raises(UsageError):
         peer.machine.prompt("d1", "hello")
     assert peer.result({}) == [
-        ModeUpdated(current="edits"),
+        SettingAnswered(value="edits"),
         SessionReady(session_id=SESSION, how=OpenedHow.NEW),
     ]
 
@@ -242,6 +259,7 @@ def test_a_mode_that_is_told_as_an_option_is_set_as_an_option() -> None:
 
     assert told == [
         ModeUpdated(current="build", available=("build", "plan")),
+        OptionsOffered(options=(OfferedOption(id="mode", category="mode", values=("build", "plan")),)),
         ConfigUpdated(values={"mode": "build"}),
     ]
     assert (peer.call()["method"], peer.call()["params"]) == (
@@ -251,6 +269,7 @@ def test_a_mode_that_is_told_as_an_option_is_set_as_an_option() -> None:
     assert peer.result({"configOptions": [{**MODE_OPTION, "currentValue": "plan"}]}) == [
         ConfigUpdated(values={"mode": "plan"}),
         ModeUpdated(current="plan"),
+        SettingAnswered(value="plan"),
         SessionReady(session_id=SESSION, how=OpenedHow.NEW),
     ]
 
@@ -296,11 +315,15 @@ def test_options_are_set_one_after_another_and_those_in_force_are_left() -> None
     assert peer.call()["params"] == {
         "sessionId": SESSION, "configId": "b", "value": True, "type": "boolean",
     }  # fmt: skip
-    assert peer.result({"configOptions": [{**options[1], "currentValue": True}]}) == [
-        ConfigUpdated(values={"b": True})
+    assert peer.result({"configOptions": [options[0], {**options[1], "currentValue": True}]}) == [
+        ConfigUpdated(values={"a": "1", "b": True}),
+        SettingAnswered(option="b", value="true"),
     ]
     assert peer.call()["params"] == {"sessionId": SESSION, "configId": "c", "value": "x"}
-    assert peer.result({}) == [SessionReady(session_id=SESSION, how=OpenedHow.NEW)]
+    assert peer.result({}) == [
+        SettingAnswered(option="c", value="x"),
+        SessionReady(session_id=SESSION, how=OpenedHow.NEW),
+    ]
 
 
 def test_updates_of_a_session_that_is_not_named_yet_are_its_own() -> None:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["NameKind", "Namespace", "Parser", "Run", "seconds"]
 
-NameKind = Literal["seat", "harness", "mode", "permission", "delivery"]
+NameKind = Literal["seat", "harness", "mode", "permission", "question", "delivery"]
 """Kinds of names that the daemon can list."""
 
 Namespace = argparse.Namespace

@@ -59,6 +59,7 @@ COMMANDS: dict[str, Command] = {
                      "Sending a prompt starts the harness too: this is for when you want it ready."),
     "stop": Command("seats", "stop a seat's harness; conversation and queue are kept", "life", "build_stop",
                     "Stops the process in steps. The conversation can be resumed, and queued prompts stay queued."),
+    "session": Command("seats", "list and delete the sessions that a seat's harness keeps", "sessions", "build_session"),
     "send": Command("work", "put a prompt into a seat's queue", "send", "build_send",
                     "Returns when the prompt is durably queued; with --wait, when its turn has ended.\nThe same --id "
                     "again reads back what became of the prompt, and never sends it twice."),
@@ -78,6 +79,12 @@ COMMANDS: dict[str, Command] = {
                        "own option is chosen by its kind: to allow once, unless --always or --option says otherwise."),
     "deny": Command("permissions", "refuse what a harness asks", "permissions", "build_deny",
                     "Takes a request's id, or a seat's name where that seat has one open request."),
+    "questions": Command("permissions", "list the forms that harnesses want filled in", "answering",
+                         "build_questions"),
+    "answer": Command("permissions", "fill in a form that a harness asks for, or decline it", "answering",
+                      "build_answer",
+                      "Takes a question's id, or a seat's name where that seat has one open question.\nA value is "
+                      "read in the type of its field, and one that does not fit is refused."),
     "daemon": Command("operate", "start, stop and look at the daemon", "daemon", "build_daemon",
                       "The daemon starts by itself when a command needs it. Stopping it leaves harnesses running."),
     "store": Command("operate", "check the log, or build its projections anew", "store", "build_store",

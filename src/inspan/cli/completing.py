@@ -128,6 +128,9 @@ def _names(context: Context, kind: NameKind, words: list[str]) -> Iterable[Candi
                 *((text(one, "seat"), text(one, "tool_call", "title")) for one in asking),
                 *((text(one, "id"), text(one, "tool_call", "title")) for one in asking),
             ]
+        case "question":
+            asking = _read(context, "/v1/questions")
+            return [(text(one, key), text(one, "message")) for key in ("seat", "id") for one in asking]
         case "delivery":
             return [
                 (text(delivery, "id"), text(delivery, "text"))

@@ -72,6 +72,7 @@ _CONFLICTS = frozenset(
         "no_turn",
         "nothing_to_run",
         "resume_decision_needed",
+        "session_in_use",
         "manifest_conflict",
         "daemon_running",
     ]

@@ -204,7 +204,10 @@ def tell_ending(context: Context, ending: Ending) -> None:
     if ending.status in (Exit.TIMEOUT, Exit.NEEDS_PERSON) and not ending.waiting and state != "held":
         output.remark(f"  time ran out; it goes on: `inspan watch {text(delivery, 'seat')}`")
     for request in ending.waiting:
-        output.remark(f"  next: `inspan approve {request}` or `inspan deny {request}`")
+        is_form = request.startswith("q")
+        how = f"answer {request} --field NAME=VALUE" if is_form else f"approve {request}"
+        other = f"answer {request} --decline" if is_form else f"deny {request}"
+        output.remark(f"  next: `inspan {how}` or `inspan {other}`")
     if hint := text(delivery, "hint") or text(error, "hint"):
         output.remark("  next: ", hint)
 

@@ -15,6 +15,9 @@ def build_start(parser: Parser) -> None:
     """Adds the arguments of `start`."""
     parser.name("seat", "seat", "the seat")
     parser.add_argument("--fresh", action="store_true", help="begin a new conversation instead of resuming")
+    parser.add_argument(
+        "--session", metavar="ID", help="take up this session of the harness's (see `inspan session list`)"
+    )
     parser.set_defaults(run=_start)
     parser.example("inspan start review", "resumes where it left off")
     parser.example("inspan start review --fresh", "begins anew; the old conversation stays with the harness")
@@ -28,7 +31,8 @@ def build_stop(parser: Parser) -> None:
 
 
 def _start(context: Context, args: Namespace) -> int:
-    seat = record(context.call("POST", at("seats", args.seat, "start"), body={"fresh": args.fresh}))
+    body: Json = {"fresh": args.fresh, **({} if args.session is None else {"session": args.session})}
+    seat = record(context.call("POST", at("seats", args.seat, "start"), body=body))
     _tell(context, seat)
     return 0
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 
+from .conversation_phrases import CONVERSATION_KINDS, tell_conversation
 from .fields import Json, flag, items, number, record, records, text, texts
 from .output import Piece, bad, bold, cut, dim, good, toned, warn
 
@@ -31,6 +32,8 @@ def phrase(kind: str, event: Json) -> list[Piece]:
             return _turn_ended(event)
         case "turn_went_quiet":
             return [warn("the turn went quiet: nothing was heard of it for a while; it is still open")]
+        case _ if kind in CONVERSATION_KINDS:
+            return tell_conversation(kind, event)
         case _ if kind.startswith(("launch_", "session_open")):
             return _launch(kind, event)
         case _ if kind.startswith("delivery_"):

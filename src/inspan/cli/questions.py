@@ -11,6 +11,7 @@ import sys
 from inspan.model.errors import InspanError
 
 from .context import Context, at
+from .conversation_phrases import field_words
 from .fields import Json, record, records, text
 from .output import Piece, bold, cut, dim, warn
 from .phrases import asked
@@ -38,13 +39,14 @@ class Questions:
         self._renderer = renderer
         self._can_ask = can_ask and renderer is not None
         self._requests: dict[str, Json] = {}
+        self._forms: dict[str, Json] = {}
         self._typed = b""
         self.answered: list[Json] = []
 
     @property
     def open(self) -> list[str]:
-        """Ids of the requests that wait for an answer, the oldest first."""
-        return list(self._requests)
+        """Ids of the requests and forms that wait for an answer, the oldest first."""
+        return [*self._requests, *self._forms]
 
     def inputs(self) -> list[int]:
         """Descriptors to wait for: standard input while a question stands."""
@@ -59,6 +61,11 @@ class Questions:
                 self._tell(request)
             elif len(self._requests) == 1:
                 self._ask()
+        elif kind == "question_opened":
+            self._forms[request] = event
+            self._tell_form(request)
+        elif kind == "question_answered":
+            self._forms.pop(request, None)
         elif kind == "permission_answered" and self._requests.pop(request, None) is not None:
             self.answered.append(event)
             if self._can_ask and self._requests:
@@ -93,6 +100,14 @@ class Questions:
             self._renderer.line(
                 dim(f"waits for an answer: `inspan approve {request}` or `inspan deny {request}`")
             )
+
+    def _tell_form(self, request: str) -> None:
+        if self._renderer is None:
+            return
+        for field in records(self._forms[request], "fields"):
+            self._renderer.line("    ", *field_words(field))
+        how = f"`inspan answer {request} --field NAME=VALUE` or `inspan answer {request} --decline`"
+        self._renderer.line(dim(f"waits for an answer: {how}"))
 
     def _answer(self, word: str) -> None:
         if not self._requests or not word:

@@ -9,7 +9,20 @@ from .phrases import clock, phrase
 __all__ = ["Renderer"]
 
 _QUIET = frozenset(
-    ["commands", "mode", "config", "session_info", "delivery_sent", "delivery_started", "launch_requested"]
+    [
+        "commands",
+        "mode",
+        "config",
+        "session_info",
+        "options_offered",
+        "setting_answered",
+        "sessions_requested",
+        "sessions_listed",
+        "session_closed",
+        "delivery_sent",
+        "delivery_started",
+        "launch_requested",
+    ]
 )
 
 

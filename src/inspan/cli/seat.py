@@ -8,6 +8,7 @@ from .fields import Json, flag, number, record, records, text, texts
 from .output import Output, Piece, bold, cut, dim, toned, warn
 from .phrases import since
 from .seat_options import add_seat_options, new_seat
+from .seat_sessions import add_session_actions, setting_pieces, tell_offers
 
 __all__ = ["build_seat", "harness_label", "status_label"]
 
@@ -31,6 +32,7 @@ def build_seat(parser: Parser) -> None:
     show = parser.action("show", "show all that is known of a seat", _show)
     show.name("name", "seat", "the seat")
     show.example("inspan seat show review", "its state, conversation, queue and posture")
+    add_session_actions(parser)
     remove = parser.action("remove", "remove a seat; its history stays in the log", _remove)
     remove.name("name", "seat", "the seat")
     remove.add_argument("--stop", action="store_true", help="stop its harness first, where one runs")
@@ -116,7 +118,11 @@ def _tell(output: Output, seat: Json) -> None:
             ("activity", [toned(text(activity, "value", default="unknown")), dim(f"  {_why(activity)}")]),
             ("background", text(seat, "background", default="unknown")),
             ("conversation", _session(session)),
+            ("forks", text(session, "forks")),
             ("title", text(session, "title")),
+            ("session mode", text(session, "mode")),
+            *((text(one, "name"), setting_pieces(one)) for one in records(session, "settings")),
+            *tell_offers(session),
             ("context", _usage(record(seat, "usage"))),
             ("launch", _launch(launch)),
             ("in flight", _prompt(record(seat, "in_flight"))),
@@ -131,7 +137,10 @@ def _tell(output: Output, seat: Json) -> None:
     for one in records(seat, "needs_input"):
         output.line("  ", warn("needs input: "), cut(text(one, "summary"), 120))
         if request := text(one, "request"):
-            output.line(dim(f"    `inspan approve {request}` or `inspan deny {request}`"))
+            is_form = text(one, "kind") == "question"
+            how = f"answer {request} --field NAME=VALUE" if is_form else f"approve {request}"
+            other = f"answer {request} --decline" if is_form else f"deny {request}"
+            output.line(dim(f"    `inspan {how}` or `inspan {other}`"))
     for place, one in enumerate(records(seat, "queue"), start=1):
         output.line(dim(f"  queued {place}: "), *_prompt(one))
 

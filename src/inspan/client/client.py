@@ -15,6 +15,15 @@ from inspan.model.errors import HostError
 from inspan.model.events import Envelope
 from inspan.model.plan import ProbeResult
 from inspan.model.posture import Posture
+from inspan.model.session_views import (
+    AnswerQuestion,
+    ConfigureSeat,
+    DeletedSession,
+    DeleteSession,
+    ForkSeat,
+    QuestionView,
+    SessionsView,
+)
 from inspan.model.views import (
     AddSeat,
     AnswerPermission,
@@ -43,8 +52,9 @@ _NO_TURN_COMES = frozenset(
 )
 
 
-class _StartSeat(msgspec.Struct, frozen=True, kw_only=True):
+class _StartSeat(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     fresh: bool
+    session: str | None = None
 
 
 class _StopDaemon(msgspec.Struct, frozen=True, kw_only=True):
@@ -185,12 +195,80 @@ class Client:
         """Removes a seat; its history stays. Raises `seat_running` unless `stop`."""
         return await self._wire.call("DELETE", _seat(name), SeatView, params={"stop": _flag(stop)})
 
-    async def start_seat(self, name: str, *, fresh: bool = False) -> SeatView:
+    async def start_seat(self, name: str, *, fresh: bool = False, session: str | None = None) -> SeatView:
         """Starts the seat's harness and resumes its conversation, or begins a new one with `fresh`.
 
-        Returns once the launch is decided on, not once it is ready.
+        With `session`, that conversation of the harness's is taken up instead. Returns once the launch is
+        decided on, not once it is ready. Raises `session_in_use`.
         """
-        return await self._wire.call("POST", _seat(name) + "/start", SeatView, body=_StartSeat(fresh=fresh))
+        wanted = _StartSeat(fresh=fresh, session=session)
+        return await self._wire.call("POST", _seat(name) + "/start", SeatView, body=wanted)
+
+    async def fork_seat(self, name: str, new: str) -> SeatView:
+        """Makes a seat `new` like this one, whose first launch begins with a fork of this one's conversation.
+
+        Raises:
+            PluginError: `unsupported_capability`.
+            UsageError: `session_missing`, `seat_exists`.
+        """
+        return await self._wire.call("POST", _seat(name) + "/fork", SeatView, body=ForkSeat(name=new))
+
+    async def configure_seat(
+        self,
+        name: str,
+        *,
+        session_mode: str | None = None,
+        model: str | None = None,
+        options: dict[str, str] | None = None,
+        reset: bool = False,
+    ) -> SeatView:
+        """Asks for a mode, a model or options of the open session.
+
+        Returns:
+            The seat; `session.settings` says of each what was asked for, and what is in force.
+
+        Raises:
+            UsageError: `seat_not_running`, `option_unknown`.
+            PluginError: `unsupported_capability`.
+        """
+        wanted = ConfigureSeat(session_mode=session_mode, model=model, options=options or {}, reset=reset)
+        return await self._wire.call("POST", _seat(name) + "/settings", SeatView, body=wanted)
+
+    # Sessions and questions
+
+    async def list_sessions(
+        self, name: str, *, page: str | None = None, workspace: str | None = None
+    ) -> SessionsView:
+        """A page of the sessions that the seat's running harness keeps; its `next_page` asks for the next.
+
+        Raises:
+            UsageError: `seat_not_running`.
+            PluginError: `unsupported_capability`.
+            HarnessError: `call_timeout`, `harness_exited`, or what it answered.
+        """
+        params = {"page": page, "workspace": workspace}
+        return await self._wire.call("GET", _seat(name) + "/sessions", SessionsView, params=params)
+
+    async def delete_session(self, name: str, session: str) -> DeletedSession:
+        """Has the seat's running harness delete a session that no seat holds on to.
+
+        Raises `session_in_use`, and as `list_sessions`.
+        """
+        wanted = DeleteSession(session=session)
+        return await self._wire.call("POST", _seat(name) + "/sessions/delete", DeletedSession, body=wanted)
+
+    async def list_questions(self, *, seat: str | None = None) -> list[QuestionView]:
+        """The open questions, the oldest first."""
+        return await self._wire.call("GET", "/v1/questions", list[QuestionView], params={"seat": seat})
+
+    async def get_question(self, request: str) -> QuestionView:
+        """One open question. Raises `unknown_question`."""
+        return await self._wire.call("GET", f"/v1/questions/{segment(request, 'request')}", QuestionView)
+
+    async def answer_question(self, request: str, answer: AnswerQuestion) -> QuestionView:
+        """Answers an open question, once. Raises `unknown_question`, `question_closed`, `answer_invalid`."""
+        path = f"/v1/questions/{segment(request, 'request')}/answer"
+        return await self._wire.call("POST", path, QuestionView, body=answer)
 
     async def stop_seat(self, name: str) -> SeatView:
         """Stops the seat's harness in steps. The queue is kept. Stopping a stopped seat does nothing."""

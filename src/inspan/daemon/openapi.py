@@ -17,6 +17,15 @@ from litestar.openapi import OpenAPIConfig
 from inspan.home import API_VERSION
 from inspan.model.events import Envelope
 from inspan.model.plan import ProbeResult
+from inspan.model.session_views import (
+    AnswerQuestion,
+    ConfigureSeat,
+    DeletedSession,
+    DeleteSession,
+    ForkSeat,
+    QuestionView,
+    SessionsView,
+)
 from inspan.model.views import (
     AddSeat,
     AnswerPermission,
@@ -70,16 +79,23 @@ class Failure(msgspec.Struct, frozen=True, kw_only=True):
 _SHAPES = (
     AddSeat,
     AnswerPermission,
+    AnswerQuestion,
+    ConfigureSeat,
     DaemonStatus,
+    DeleteSession,
+    DeletedSession,
     DeliveryView,
     Envelope,
     ExplainView,
     Failure,
+    ForkSeat,
     HarnessView,
     PermissionView,
     ProbeResult,
+    QuestionView,
     SeatView,
     SendPrompt,
+    SessionsView,
     StartSeat,
     StopDaemon,
     Stopping,

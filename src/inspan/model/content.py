@@ -12,6 +12,14 @@ from typing import Any, Literal
 
 import msgspec
 
+from .conversation import (
+    OptionsOffered,
+    SessionClosed,
+    SessionDeleted,
+    SessionsListed,
+    SettingAnswered,
+)
+
 __all__ = [
     "CommandsUpdated",
     "ConfigUpdated",
@@ -218,6 +226,11 @@ Content = (
     | SessionInfoUpdated
     | PermissionDenied
     | Retrying
+    | OptionsOffered
+    | SettingAnswered
+    | SessionsListed
+    | SessionDeleted
+    | SessionClosed
     | UnknownUpdate
     | UnknownMessage
     | Noise

@@ -18,6 +18,15 @@ from .permission import AnsweredBy, Decision, PermissionOption, ToolCall
 from .posture import Posture
 from .reports import AuthMethod
 from .session import OpenedHow, ResumeOutcome, SessionReference
+from .session_events import (
+    ConfigRequested,
+    QuestionAnswered,
+    QuestionOpened,
+    SeatForked,
+    SessionCallGivenUp,
+    SessionDeleteRequested,
+    SessionsRequested,
+)
 from .turn import CallError, TurnOutcome, Usage
 
 __all__ = [
@@ -82,13 +91,13 @@ class LaunchRequested(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=T
 
     Attributes:
         launch: Its id.
-        attempt: `fresh` opens a new session, `resume` the one in `reference`.
-        reference: The session to resume.
+        attempt: `fresh` opens a new session, `resume` the one in `reference`, `fork` a branch of it.
+        reference: The session to resume or to fork.
         by: `operator` or `prompt` (a prompt found no harness running).
     """
 
     launch: str
-    attempt: Literal["fresh", "resume"]
+    attempt: Literal["fresh", "resume", "fork"]
     reference: SessionReference | None = None
     by: Literal["operator", "prompt"] = "operator"
 
@@ -331,6 +340,13 @@ Event = (
     | CancelRequested
     | PermissionOpened
     | PermissionAnswered
+    | SeatForked
+    | ConfigRequested
+    | SessionsRequested
+    | SessionDeleteRequested
+    | SessionCallGivenUp
+    | QuestionOpened
+    | QuestionAnswered
     | Content
 )
 """Everything that the log can hold."""

@@ -50,6 +50,7 @@ from .events import (
 )
 from .evidence import Source
 from .session import IdentityState, ResumeOutcome
+from .session_evolving import evolve_conversation, forget_launch
 from .state import Activity, InFlight, LastTurn, LaunchState, OpenPermission, QueuedPrompt, SeatState
 
 __all__ = ["evolve"]
@@ -122,7 +123,8 @@ def evolve(state: SeatState | None, draft: EventDraft) -> SeatState:
             rest = tuple(p for p in state.permissions if p.request != event.request)
             return state if len(rest) == len(state.permissions) else _set(state, permissions=rest)
         case ModeUpdated():
-            return _set(state, session_mode=event.current)
+            offered = event.available or state.offered_modes
+            return _set(state, session_mode=event.current, offered_modes=offered)
         case ConfigUpdated():
             return _set(state, config_values={**state.config_values, **event.values})
         case CommandsUpdated():
@@ -136,7 +138,7 @@ def evolve(state: SeatState | None, draft: EventDraft) -> SeatState:
         case SessionInfoUpdated(title=title):
             return state if title is None else _set(state, title=title)
         case _:
-            return state
+            return evolve_conversation(state, draft)
 
 
 def _hear(state: SeatState, draft: EventDraft) -> SeatState:
@@ -151,6 +153,8 @@ def _evolve_launch(state: SeatState, draft: EventDraft) -> SeatState:
     event = draft.event
     launch = state.launch
     if isinstance(event, LaunchRequested):
+        # A conversation that was chosen becomes the seat's own once it is open.
+        resumed = state.session if event.attempt == "resume" else None
         return _set(
             state,
             launch=LaunchState(
@@ -163,8 +167,12 @@ def _evolve_launch(state: SeatState, draft: EventDraft) -> SeatState:
             session_open=False,
             resume_outcome=None,
             activity=_believe(draft, "unknown"),
-            session=state.session if event.attempt == "resume" else None,
-            identity=IdentityState.KNOWN if event.attempt == "resume" else IdentityState.NOT_YET,
+            session=resumed,
+            identity=IdentityState.NOT_YET if resumed is None else IdentityState.KNOWN,
+            questions=(),
+            settings=forget_launch(state.settings),
+            offered_modes=(),
+            offered_options=(),
             queue=tuple(_set(p, held=None) for p in state.queue),
             session_mode=None,
             config_values={},
@@ -213,6 +221,7 @@ def _evolve_launch(state: SeatState, draft: EventDraft) -> SeatState:
                 launch=_set(launch, status="ready" if launch.status == "connecting" else launch.status),
                 session=event.reference,
                 session_open=True,
+                fork_of=None,
                 identity=IdentityState.KNOWN,
                 resume_outcome=ResumeOutcome.RESUMED if launch.attempt == "resume" else None,
                 activity=state.activity if is_working else _believe(draft, "idle"),
@@ -241,6 +250,7 @@ def _evolve_launch(state: SeatState, draft: EventDraft) -> SeatState:
                 ),
                 session_open=False,
                 permissions=(),
+                questions=(),
                 retrying=None,
                 activity=_after_launch(state, draft, is_done=event.reason == "done"),
             )

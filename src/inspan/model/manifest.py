@@ -16,6 +16,7 @@ from .diagnosis import Diagnosis, TurnTextFailure
 from .headless import HeadlessSettings
 from .installation import ConfigFolder, Program, SignIn, VersionProbe
 from .posture import Approvals, Sandbox
+from .retrying import RetryNotification
 from .session import Provenance
 
 __all__ = [
@@ -140,6 +141,7 @@ class AcpSettings(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True,
         model_option: The session option by which a model is chosen, set by a protocol call before any prompt;
             empty where there is none.
         effort_option: The session option by which the effort is chosen, likewise.
+        retry_notifications: Notifications of the harness's own by which it says that it will try again.
         client_fs: Offer `fs/*` to the harness. Not served yet, so only `false` is allowed.
     """
 
@@ -150,6 +152,7 @@ class AcpSettings(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True,
     usage_kind: Literal["step", "turn", "cumulative", "unknown"] = "unknown"
     model_option: str = ""
     effort_option: str = ""
+    retry_notifications: tuple[RetryNotification, ...] = ()
     client_fs: Literal[False] = False
 
 

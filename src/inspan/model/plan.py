@@ -74,6 +74,9 @@ class TransportSettings(msgspec.Struct, frozen=True, kw_only=True, omit_defaults
         acp: Settings of the `acp` transport.
         reads_last_words: A rule of the manifest reads the last message of a turn.
         headless: Settings of the `headless` transport.
+        listed_in: Names of the folder that the session to resume must be listed in, where the harness lists its
+            sessions; none where that is not to be looked up.
+        answers_questions: Forms that the harness wants filled in are answered.
         frame_cap_bytes: The largest line that is accepted.
     """
 
@@ -86,6 +89,8 @@ class TransportSettings(msgspec.Struct, frozen=True, kw_only=True, omit_defaults
     acp: AcpSettings = AcpSettings()
     reads_last_words: bool = False
     headless: HeadlessSettings = HeadlessSettings()
+    listed_in: tuple[str, ...] = ()
+    answers_questions: bool = False
     frame_cap_bytes: int = 64 * 1024 * 1024
 
 

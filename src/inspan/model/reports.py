@@ -11,6 +11,7 @@ import msgspec
 from .content import Content
 from .evidence import Source
 from .permission import PermissionOption, ToolCall
+from .question import QuestionField
 from .session import OpenedHow, ResumeOutcome
 from .turn import CallError, TurnOutcome, Usage
 
@@ -23,6 +24,8 @@ __all__ = [
     "PromptAnswered",
     "PromptReady",
     "PromptStarted",
+    "QuestionAsked",
+    "QuestionWithdrawn",
     "ReportBody",
     "Reported",
     "SessionFailed",
@@ -140,6 +143,21 @@ class PermissionWithdrawn(msgspec.Struct, frozen=True, kw_only=True, tag="permis
     wire_id: str
 
 
+class QuestionAsked(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="question_asked"):
+    """The harness wants a form filled in; fields as in `session_events.QuestionOpened`."""
+
+    wire_id: str
+    message: str
+    fields: tuple[QuestionField, ...] = ()
+    tool_call: str = ""
+
+
+class QuestionWithdrawn(msgspec.Struct, frozen=True, kw_only=True, tag="question_withdrawn"):
+    """The harness no longer wants an answer."""
+
+    wire_id: str
+
+
 ReportBody = (
     Connected
     | ConnectFailed
@@ -151,6 +169,8 @@ ReportBody = (
     | WillRetry
     | PermissionRequested
     | PermissionWithdrawn
+    | QuestionAsked
+    | QuestionWithdrawn
     | Content
 )
 

@@ -8,10 +8,12 @@ from typing import Literal
 import msgspec
 
 from .content import Retrying, UsageUpdated
+from .conversation import OfferedOption
 from .delivery import DeliveryState, HeldReason
 from .evidence import Source
 from .permission import PermissionOption, ToolCall
 from .posture import Posture
+from .question import QuestionField
 from .session import IdentityState, ResumeOutcome, SessionReference
 from .turn import CallError, TurnOutcome, Usage
 
@@ -21,8 +23,10 @@ __all__ = [
     "LastTurn",
     "LaunchState",
     "OpenPermission",
+    "OpenQuestion",
     "QueuedPrompt",
     "SeatState",
+    "Setting",
 ]
 
 
@@ -64,6 +68,37 @@ class OpenPermission(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
     expires_at: datetime | None = None
 
 
+class OpenQuestion(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A question that nobody answered yet; fields as in `session_events.QuestionOpened`."""
+
+    request: str
+    wire_id: str
+    turn: str | None
+    message: str
+    opened_at: datetime
+    fields: tuple[QuestionField, ...] = ()
+    tool_call: str = ""
+    expires_at: datetime | None = None
+
+
+class Setting(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A mode or an option that was asked for: configured, not observed.
+
+    Attributes:
+        option: The option's id; `None` for the session mode.
+        value: What is wanted.
+        by: `operator` for this conversation, across launches; `launch` for the posture or model of this launch.
+        answer: What the harness said of it.
+        error: Why it refused.
+    """
+
+    value: str
+    option: str | None = None
+    by: Literal["operator", "launch"] = "operator"
+    answer: Literal["none", "accepted", "refused"] = "none"
+    error: CallError | None = None
+
+
 class LastTurn(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """How the newest turn ended; kept while the seat is idle, with its error."""
 
@@ -93,8 +128,8 @@ class LaunchState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
         id: Its id.
         status: `requested` (decided), `starting` (a holder is being started), `connecting` (its handshake
             runs), `ready` (a session is open, or a one-shot run takes its prompt), `stopping`, `ended`.
-        attempt: Fresh or resume.
-        reference: The session to resume.
+        attempt: Fresh, resume or fork.
+        reference: The session to resume or to fork.
         nonce: The secret that proves who may own it.
         directory: Its folder.
         program: The program.
@@ -117,7 +152,7 @@ class LaunchState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
 
     id: str
     status: Literal["requested", "starting", "connecting", "ready", "stopping", "ended"]
-    attempt: Literal["fresh", "resume"]
+    attempt: Literal["fresh", "resume", "fork"]
     begun_at: datetime
     reference: SessionReference | None = None
     nonce: str = ""
@@ -166,6 +201,12 @@ class SeatState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         queue: Prompts that were not sent yet, in order.
         in_flight: The one that may be with the harness.
         permissions: Open permission requests, in order.
+        questions: Open questions, in order.
+        fork_of: The conversation that the first launch forks, until the seat has its own.
+        parent: The seat whose conversation it was.
+        settings: Modes and options that were asked for, in order.
+        offered_modes: The session modes that the harness offers.
+        offered_options: The session options that it offers.
         last_turn: How the newest turn ended.
         activity: What is believed of the session.
         session_mode: The session mode that the harness says is in force: observed, not configured.
@@ -194,6 +235,12 @@ class SeatState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     queue: tuple[QueuedPrompt, ...] = ()
     in_flight: InFlight | None = None
     permissions: tuple[OpenPermission, ...] = ()
+    questions: tuple[OpenQuestion, ...] = ()
+    fork_of: SessionReference | None = None
+    parent: str = ""
+    settings: tuple[Setting, ...] = ()
+    offered_modes: tuple[str, ...] = ()
+    offered_options: tuple[OfferedOption, ...] = ()
     last_turn: LastTurn | None = None
     activity: Activity = Activity()
     session_mode: str | None = None

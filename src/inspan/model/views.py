@@ -11,6 +11,7 @@ from typing import Any, Literal
 import msgspec
 
 from .capability import Claim
+from .conversation import OfferedOption
 from .delivery import DeliveryState, HeldReason
 from .evidence import Source
 from .harness_views import PostureView
@@ -19,6 +20,7 @@ from .permission import AnsweredBy, Decision, NeedsInputKind, PermissionOption, 
 from .plan import ProbeResult, Problem
 from .posture import Posture
 from .session import IdentityState, Provenance, ResumeOutcome
+from .session_views import SettingView
 from .turn import CallError, TurnOutcome, Usage
 
 __all__ = [
@@ -108,7 +110,7 @@ class NeedsInput(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     Attributes:
         kind: What kind of answer.
         summary: One line.
-        request: The permission request's id, where it is one.
+        request: The id of the permission request or the question, where it is one.
         source: The source of the evidence.
         opened_at: Since when.
         expires_at: When it is rejected by itself.
@@ -127,7 +129,7 @@ class LaunchView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     id: str
     status: Literal["requested", "starting", "connecting", "ready", "stopping", "ended"]
-    attempt: Literal["fresh", "resume"]
+    attempt: Literal["fresh", "resume", "fork"]
     begun_at: datetime
     program: str = ""
     arguments: tuple[str, ...] = ()
@@ -153,6 +155,10 @@ class SessionView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
         resume_outcome: What came of the newest attempt to resume.
         mode: The session mode in force, as the harness says.
         config: The session options in force, as the harness says.
+        settings: What was asked for, beside what is in force.
+        offered_modes: The session modes that the harness offers.
+        offered_options: The session options that it offers.
+        forks: The seat whose conversation it is to fork, or was forked from.
         title: Its title.
     """
 
@@ -164,6 +170,10 @@ class SessionView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     resume_outcome: ResumeOutcome | None = None
     mode: str | None = None
     config: dict[str, Any] = {}
+    settings: tuple[SettingView, ...] = ()
+    offered_modes: tuple[str, ...] = ()
+    offered_options: tuple[OfferedOption, ...] = ()
+    forks: str = ""
     title: str | None = None
 
 

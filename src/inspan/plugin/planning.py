@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import secrets
 import uuid
@@ -12,6 +13,7 @@ from inspan.model.errors import UsageError
 from inspan.model.manifest import AcpSettings, LaunchArguments, Manifest, ModeManifest, PostureRule
 from inspan.model.plan import LaunchPlan, LaunchRequest, TransportSettings
 from inspan.model.posture import Posture
+from inspan.model.session import Provenance
 
 from .programs import FoundProgram
 
@@ -137,12 +139,22 @@ def build_plan(
             session_mode=rule.session_mode,
             config_options=options,
             acp=mode.acp,
+            listed_in=_listed_in(request),
+            answers_questions=True,
             reads_last_words=bool(mode.turn_text_failures),
             headless=mode.headless,
         ),
         handshake_timeout_s=mode.handshake_timeout_s,
         stop_grace_s=mode.stop_grace_s,
     )
+
+
+def _listed_in(request: LaunchRequest) -> tuple[str, ...]:
+    """Where a session that its operator chose must belong to, if the harness says where its sessions belong to."""
+    reference = request.reference
+    if request.attempt != "resume" or reference is None or reference.provenance is not Provenance.CHOSEN:
+        return ()
+    return tuple(dict.fromkeys((os.path.normpath(request.workspace), os.path.realpath(request.workspace))))
 
 
 def _arguments_of(mode: ModeManifest, request: LaunchRequest) -> LaunchArguments:

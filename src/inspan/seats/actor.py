@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Generator
 
 import msgspec
 
@@ -26,11 +27,13 @@ from inspan.model.state import SeatState
 from inspan.model.turn import CallError, TurnOutcome
 from inspan.store import Append, Store
 from inspan.transports.machine import HarnessEnd, Outgoing, Step
+from inspan.transports.operations import OperatingMachine, Operation
 
 from .decide import decide_into
 from .decision import Context, Decision
 from .inputs import HolderUp, Input, LaunchPlanned, TransportReported
 from .link import Link
+from .sessions import operations_of
 
 __all__ = ["Classify", "SeatActor", "Spawn"]
 
@@ -89,6 +92,7 @@ class SeatActor:
         self._running: set[asyncio.Task[None]] = set()
         self._is_closed = False
         self._changed = asyncio.Event()
+        self._expected: list[tuple[Callable[[Event], bool], asyncio.Future[Event]]] = []
         if state is not None and state.live_launch is not None and state.live_launch.status == "stopping":
             self.stop_wanted.set()
 
@@ -207,6 +211,18 @@ class SeatActor:
         except TimeoutError:
             return False
         return True
+
+    @contextlib.contextmanager
+    def expect(self, is_wanted: Callable[[Event], bool]) -> Generator[asyncio.Future[Event]]:
+        """A future of the next event that is wanted, from here on; it is done once the event is durable."""
+        answer: asyncio.Future[Event] = asyncio.get_running_loop().create_future()
+        entry = (is_wanted, answer)
+        self._expected.append(entry)
+        try:
+            yield answer
+        finally:
+            self._expected.remove(entry)
+            answer.cancel()
 
     async def close(self) -> None:
         """Lets what runs come to its end and takes nothing more."""
@@ -348,10 +364,13 @@ class SeatActor:
             case CancelRequested():
                 return link.machine.cancel()
             case _:
-                return None
+                return _operate(link, operations_of(event, decision.state))
 
     def _act(self, event: Event) -> None:
         """What must happen now that an event is durable."""
+        for is_wanted, answer in tuple(self._expected):
+            if not answer.done() and is_wanted(event):
+                answer.set_result(event)
         match event:
             case LaunchRequested():
                 self.stop_wanted = asyncio.Event()
@@ -368,3 +387,12 @@ class SeatActor:
         if attempt == 0:
             _log.warning("seat %s waits for the log: %s", self.name, error.code)
         await asyncio.sleep(wait_s)
+
+
+def _operate(link: Link, wanted: tuple[Operation, ...]) -> Step | None:
+    machine = link.machine
+    if not wanted or not isinstance(machine, OperatingMachine):
+        return None
+    steps = [machine.operate(one) for one in wanted]
+    outgoing = tuple(one for step in steps for one in step.outgoing)
+    return Step(outgoing=outgoing, changed=any(step.changed for step in steps))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import hashlib
 import os
 import time
 from collections.abc import AsyncGenerator, Mapping, Sequence
@@ -16,6 +15,7 @@ from inspan.model.errors import HostError, InspanError, UsageError
 from inspan.model.ids import DELIVERY_ID, check_seat_name, new_id
 from inspan.model.plan import ProbeResult
 from inspan.model.posture import Posture
+from inspan.model.session_views import ForkSeat
 from inspan.model.state import InFlight, SeatState
 from inspan.model.turn import CallError
 from inspan.model.views import (
@@ -34,9 +34,12 @@ from inspan.store import DeliveryRecord, Store
 
 from . import inputs
 from .actor import SeatActor
+from .checks import check_same, check_workspace
 from .harnesses import Harnesses, HasLaunches, context_of, facts_of, find_mode, utc_now
 from .running import LaunchRunner
 from .service import SeatService
+from .session_calls import SessionCalls, check_session
+from .sessions import fork_seat
 from .view import explain_seat, held_hint, show_seat
 
 __all__ = ["Seats", "open_seats"]
@@ -47,7 +50,7 @@ _TICK_S = 0.5
 _STOP_WAIT_S = 60.0
 
 
-class Seats(SeatService):
+class Seats(SessionCalls, SeatService):
     """Fulfils `SeatService`; made by `open_seats`."""
 
     def __init__(
@@ -86,7 +89,7 @@ class Seats(SeatService):
         command = inputs.AddSeat(
             harness=manifest.id,
             mode=mode,
-            workspace=_check_workspace(request.workspace),
+            workspace=check_workspace(request.workspace),
             posture=posture,
             environment=request.environment,
             model=request.model,
@@ -119,10 +122,38 @@ class Seats(SeatService):
         await actor.give(inputs.RemoveSeat())
         return view
 
-    async def start_seat(self, name: str, *, fresh: bool = False) -> SeatView:
+    async def start_seat(self, name: str, *, fresh: bool = False, session: str | None = None) -> SeatView:
         """See `SeatService`."""
-        await self._actor(name).give(inputs.StartSeat(fresh=fresh))
+        actor, state = self._actor(name), self._state(name)
+        if session is not None:
+            if fresh:
+                raise UsageError(
+                    "A start is fresh, or takes up a session, not both.", hint="Leave one of the two out."
+                )
+            manifest = self._harnesses.registry.manifest(state.harness)
+            pattern = manifest.session.id_pattern
+            check_session(self.states(), state, session, pattern=pattern, harness_name=manifest.name)
+        await actor.give(inputs.StartSeat(fresh=fresh, session=session))
         return await self.get_seat(name)
+
+    async def fork_seat(self, name: str, request: ForkSeat) -> SeatView:
+        """See `SeatService`."""
+        parent, new = self._state(name), check_seat_name(request.name)
+        manifest = self._harnesses.registry.manifest(parent.harness)
+        command = fork_seat(parent, find_mode(manifest, parent.mode).capabilities)
+        check_workspace(parent.workspace)
+        actor = self._actors.get(new) or self._make_actor(new, None)
+        self._actors[new] = actor
+        await actor.give(command)
+        return await self.get_seat(new)
+
+    def actor(self, name: str) -> SeatActor:
+        """See `session_calls.Actors`."""
+        return self._actor(name)
+
+    def states(self) -> Sequence[SeatState]:
+        """See `session_calls.Actors`."""
+        return self._store.seat_states()
 
     async def stop_seat(self, name: str) -> SeatView:
         """See `SeatService`."""
@@ -158,7 +189,7 @@ class Seats(SeatService):
                 if known is None:
                     await actor.give(inputs.QueuePrompt(delivery=delivery, text=request.text))
                 else:
-                    _check_same(known, name, request.text)
+                    check_same(known, name, request.text)
         finally:
             if not lock.locked():
                 self._sending.pop(delivery, None)
@@ -262,7 +293,10 @@ class Seats(SeatService):
                 if state is None:
                     continue
                 with contextlib.suppress(InspanError):
-                    if any(p.expires_at is not None and p.expires_at <= now for p in state.permissions):
+                    if any(
+                        one.expires_at is not None and one.expires_at <= now
+                        for one in (*state.permissions, *state.questions)
+                    ):
                         await actor.give(inputs.PermissionsExpired())
                     if state.in_flight is not None and state.in_flight.quiet_at is None:
                         await self._note_quiet(actor, state, state.in_flight)
@@ -387,38 +421,6 @@ async def open_seats(
 
 def _is_stopped(state: SeatState | None) -> bool:
     return state is None or state.live_launch is None
-
-
-def _check_workspace(given: str) -> str:
-    path = Path(given)
-    if not path.is_absolute():
-        raise UsageError(f"The workspace {given!r} is not an absolute path.", hint="Give the whole path.")
-    if not path.exists():
-        raise UsageError(
-            f"The workspace {given} does not exist.",
-            code="workspace_missing",
-            hint="Create the folder first.",
-        )
-    if not path.is_dir():
-        raise UsageError(
-            f"The workspace {given} is not a folder.",
-            code="workspace_not_a_folder",
-            hint="Name the folder that the file is in.",
-        )
-    return str(path)
-
-
-def _check_same(known: DeliveryRecord, seat: str, text: str) -> None:
-    digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-    if known.seat != seat or known.text_hash != digest:
-        what = "for another seat" if known.seat != seat else "with another text"
-        raise UsageError(
-            f"The delivery id {known.id} was used before {what}.",
-            code="delivery_conflict",
-            hint="Use a new id for a new prompt; the same id only reads the outcome back.",
-            retry_safe=False,
-            detail={"delivery": known.id},
-        )
 
 
 def _unknown_seat(name: str) -> UsageError:

@@ -17,15 +17,18 @@ from inspan.model.reports import (
     PromptAnswered,
     PromptReady,
     PromptStarted,
+    QuestionAsked,
+    QuestionWithdrawn,
     Reported,
     SessionFailed,
     SessionReady,
     WillRetry,
 )
+from inspan.model.session_events import SeatForked
 from inspan.model.state import SeatState
 from inspan.model.turn import CallError
 
-from . import launching, one_shot, permissions, turns
+from . import launching, one_shot, permissions, questions, sessions, turns
 from .decision import Context, Decision
 from .inputs import (
     AddSeat,
@@ -49,6 +52,7 @@ from .inputs import (
     WithdrawDelivery,
     WriteEnded,
 )
+from .session_inputs import AnswerQuestion, ConfigureSession, DeleteSession, GiveUpCall, ListSessions
 
 __all__ = ["decide", "decide_into"]
 
@@ -93,6 +97,11 @@ def decide_into(decision: Decision, given: Input) -> None:
         case AnswerPermission():
             permissions.answer_permission(decision, given)
             turns.send_next(decision)
+        case AnswerQuestion():
+            questions.answer_question(decision, given)
+            turns.send_next(decision)
+        case ConfigureSession() | ListSessions() | DeleteSession() | GiveUpCall():
+            sessions.decide_session(decision, given)
         case _ if decision.state is None or decision.state.removed:
             return
         case LaunchPlanned():
@@ -142,6 +151,12 @@ def _add_seat(decision: Decision, command: AddSeat) -> None:
         source=Source.OPERATOR,
         rule="seat.add",
     )
+    if command.forks is not None:
+        decision.emit(
+            SeatForked(parent=command.parent, reference=command.forks),
+            source=Source.OPERATOR,
+            rule="seat.fork",
+        )
 
 
 def _remove_seat(decision: Decision) -> None:
@@ -173,6 +188,8 @@ def _note_report(decision: Decision, given: TransportReported) -> None:
             | WillRetry()
             | PermissionRequested()
             | PermissionWithdrawn()
+            | QuestionAsked()
+            | QuestionWithdrawn()
         ) if not is_current:
             # What belongs to an earlier launch is history: it settles no turn and replaces no identity.
             return
@@ -200,6 +217,11 @@ def _note_report(decision: Decision, given: TransportReported) -> None:
             permissions.open_permission(decision, reported, body)
         case PermissionWithdrawn():
             permissions.withdraw_permission(decision, body.wire_id)
+            turns.send_next(decision)
+        case QuestionAsked():
+            questions.open_question(decision, reported, body)
+        case QuestionWithdrawn():
+            questions.withdraw_question(decision, body.wire_id)
             turns.send_next(decision)
         case _:
             is_replay = getattr(body, "replay", False)

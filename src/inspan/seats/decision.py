@@ -30,6 +30,7 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
         provenance: Where they come from.
         prompt_cap_bytes: The largest prompt, in bytes of UTF-8.
         turn_text_failures: How the last words of a turn that ended well tell that it did not.
+        model_option: The session option by which the model is chosen, as the manifest says.
         is_one_shot: The mode runs its harness once for each prompt.
     """
 
@@ -40,6 +41,7 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     provenance: Provenance = Provenance.REPORTED
     prompt_cap_bytes: int = 16 * 1024 * 1024
     turn_text_failures: tuple[TurnTextFailure, ...] = ()
+    model_option: str = ""
     is_one_shot: bool = False
 
 

@@ -92,13 +92,14 @@ def context_of(harnesses: Harnesses, state: SeatState | None) -> Context:
     """What a decision about a seat depends on; a harness that is gone can do nothing that is known."""
     capabilities, resume_type, provenance = Capabilities(), "", Provenance.REPORTED
     turn_text_failures: tuple[TurnTextFailure, ...] = ()
-    one_shot = False
+    one_shot, model_option = False, ""
     if state is not None:
         with contextlib.suppress(InspanError):
             manifest = harnesses.registry.manifest(state.harness)
             mode = find_mode(manifest, state.mode)
             turn_text_failures = mode.turn_text_failures
             capabilities, one_shot = mode.capabilities, is_one_shot(mode.transport)
+            model_option = mode.acp.model_option
             resume_type, provenance = manifest.session.resume_type, manifest.session.id_source
             if one_shot and mode.headless.chooses_session:
                 provenance = Provenance.CHOSEN
@@ -109,6 +110,7 @@ def context_of(harnesses: Harnesses, state: SeatState | None) -> Context:
         resume_type=resume_type,
         provenance=provenance,
         turn_text_failures=turn_text_failures,
+        model_option=model_option,
         is_one_shot=one_shot,
     )
 

@@ -8,7 +8,10 @@ import msgspec
 
 from inspan.model.posture import Posture
 from inspan.model.reports import Reported
+from inspan.model.session import SessionReference
 from inspan.model.turn import CallError
+
+from .session_inputs import AnswerQuestion, SessionCommand
 
 __all__ = [
     "AddSeat",
@@ -37,7 +40,7 @@ __all__ = [
 
 
 class AddSeat(msgspec.Struct, frozen=True, kw_only=True):
-    """Makes the seat."""
+    """Makes the seat; it begins with a fork of `forks`, the conversation of the seat `parent`, where that is given."""
 
     harness: str
     mode: str
@@ -45,6 +48,8 @@ class AddSeat(msgspec.Struct, frozen=True, kw_only=True):
     posture: Posture
     environment: dict[str, str] = {}
     model: str | None = None
+    forks: SessionReference | None = None
+    parent: str = ""
 
 
 class RemoveSeat(msgspec.Struct, frozen=True, kw_only=True):
@@ -52,9 +57,15 @@ class RemoveSeat(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class StartSeat(msgspec.Struct, frozen=True, kw_only=True):
-    """Starts the harness; `fresh` is the operator's decision to begin a new conversation."""
+    """Starts the harness.
+
+    Attributes:
+        fresh: The operator's decision to begin a new conversation.
+        session: The operator's choice of a conversation that the harness keeps.
+    """
 
     fresh: bool = False
+    session: str | None = None
 
 
 class StopSeat(msgspec.Struct, frozen=True, kw_only=True):
@@ -183,6 +194,8 @@ Command = (
     | WithdrawDelivery
     | CancelTurn
     | AnswerPermission
+    | AnswerQuestion
+    | SessionCommand
 )
 Observation = (
     LaunchPlanned

@@ -23,7 +23,7 @@ from inspan.model.events import (
 from inspan.model.evidence import Source
 from inspan.model.permission import AnsweredBy
 from inspan.model.reports import Connected, ConnectFailed, Reported, SessionFailed, SessionReady
-from inspan.model.session import ResumeOutcome, SessionReference
+from inspan.model.session import Provenance, ResumeOutcome, SessionReference
 from inspan.model.state import SeatState
 from inspan.model.turn import CallError, TurnOutcome
 
@@ -60,7 +60,7 @@ __all__ = [
 
 def choose_attempt(
     state: SeatState, capabilities: Capabilities, *, fresh: bool = False, retry: bool = False
-) -> Literal["fresh", "resume"] | None:
+) -> Literal["fresh", "resume", "fork"] | None:
     """How the next launch treats the seat's conversation; `None` says that a person must decide.
 
     A conversation is never replaced silently: a fresh start over an existing one needs `fresh`.
@@ -69,15 +69,17 @@ def choose_attempt(
         state: The seat.
         capabilities: What its mode can do.
         fresh: The operator decided for a new conversation.
-        retry: The operator asked for the resume, although one failed before.
+        retry: The operator asked for the resume or the fork, although one failed before.
     """
-    if fresh or state.session is None:
+    if fresh:
         return "fresh"
-    if not capabilities.resume.is_supported:
+    newest = state.launch
+    has_failed = state.resume_outcome not in (None, ResumeOutcome.RESUMED)
+    if has_failed and not retry and newest is not None and newest.attempt != "fresh":
         return None
-    if state.resume_outcome not in (None, ResumeOutcome.RESUMED) and not retry:
-        return None
-    return "resume"
+    if state.session is None:
+        return "fresh" if state.fork_of is None else "fork"
+    return "resume" if capabilities.resume.is_supported else None
 
 
 def start_seat(decision: Decision, command: StartSeat) -> None:
@@ -89,14 +91,17 @@ def start_seat(decision: Decision, command: StartSeat) -> None:
     """
     seat = decision.seat
     if seat.live_launch is not None:
-        if command.fresh:
+        if command.fresh or command.session is not None:
             raise UsageError(
-                f"The seat {seat.name} runs already, so no new conversation was begun.",
+                f"The seat {seat.name} runs already, so it stays with its conversation.",
                 code="seat_running",
                 hint=f"Stop it first with `inspan stop {seat.name}`.",
             )
         return
     check_start(decision)
+    if command.session is not None:
+        _resume_chosen(decision, command.session)
+        return
     attempt = choose_attempt(seat, decision.context.capabilities, fresh=command.fresh, retry=True)
     if attempt is None:
         claim = decision.context.capabilities.resume
@@ -110,22 +115,47 @@ def start_seat(decision: Decision, command: StartSeat) -> None:
 
 
 def request_launch(
-    decision: Decision, attempt: Literal["fresh", "resume"], *, by: Literal["operator", "prompt"]
+    decision: Decision,
+    attempt: Literal["fresh", "resume", "fork"],
+    *,
+    by: Literal["operator", "prompt"],
+    chosen: SessionReference | None = None,
 ) -> None:
-    """Decides on a launch."""
+    """Decides on a launch; `chosen` is resumed in the place of the seat's own conversation."""
     seat = decision.seat
     launch = decision.context.new_id("l")
+    references = {"fresh": None, "resume": chosen or seat.session, "fork": seat.fork_of}
     decision.emit(
         LaunchRequested(
             launch=launch,
             attempt=attempt,
-            reference=seat.session if attempt == "resume" else None,
+            reference=references[attempt],
             by=by,
         ),
         source=Source.OPERATOR,
         rule="start" if by == "operator" else "send",
         launch=launch,
     )
+
+
+def _resume_chosen(decision: Decision, session: str) -> None:
+    seat, context = decision.seat, decision.context
+    claim = context.capabilities.resume
+    if not claim.is_supported:
+        raise UsageError(
+            f"A session cannot be resumed in this mode of {seat.name}.",
+            code="unsupported_capability",
+            hint=claim.note or f"`inspan start {seat.name} --fresh` begins a new conversation.",
+        )
+    reference = SessionReference(
+        harness=seat.harness,
+        resume_type=context.resume_type,
+        id=session,
+        workspace=seat.workspace,
+        posture=seat.posture,
+        provenance=Provenance.CHOSEN,
+    )
+    request_launch(decision, "resume", by="operator", chosen=reference)
 
 
 def stop_seat(decision: Decision) -> None:
@@ -218,7 +248,7 @@ def note_session_ready(decision: Decision, reported: Reported, body: SessionRead
     seat, launch = decision.seat, decision.launch
     if launch is None:
         return
-    known = launch.reference
+    known = launch.reference if launch.attempt == "resume" else None
     if known is not None and known.id == body.session_id:
         reference = known
     else:
@@ -286,7 +316,7 @@ def end_launch(decision: Decision, seen: ProcessExited | HolderLost) -> None:
         reason, why = "exit", HeldReason.HARNESS_EXITED
     else:
         reason, why = "holder_lost", HeldReason.HOLDER_LOST
-    if launch.attempt == "resume" and session_failed:
+    if launch.attempt != "fresh" and session_failed:
         why = HeldReason.AWAITING_DECISION
     error = _end_error(seen, stopped=reason == "stopped")
     if reason == "failed" and launch.error is not None:

@@ -15,6 +15,7 @@ from inspan.model.state import OpenPermission
 
 from .decision import Decision
 from .inputs import AnswerPermission
+from .questions import close_questions, expire_questions
 
 __all__ = [
     "answer_permission",
@@ -137,18 +138,20 @@ def answer_permission(decision: Decision, command: AnswerPermission) -> None:
 
 
 def expire_permissions(decision: Decision) -> None:
-    """Rejects every open request whose time is over: a harness never waits for a person who is not there."""
+    """Rejects every open request and question whose time is over: a harness never waits for a person who is not there."""
     for opened in decision.seat.permissions:
         if opened.expires_at is not None and opened.expires_at <= decision.context.now:
             reason = "nobody answered in time"
             _choose(decision, opened, _REJECT, PermissionDecision.DENY, AnsweredBy.EXPIRY, reason)
+    expire_questions(decision)
 
 
 def close_permissions(decision: Decision, by: AnsweredBy, reason: str, *, turn: str | None = None) -> None:
-    """Settles open requests as `cancelled`: all of them, or those of one turn."""
+    """Settles open requests and questions as `cancelled`: all of them, or those of one turn."""
     for opened in decision.seat.permissions:
         if turn is None or opened.turn == turn:
             _settle(decision, opened, None, PermissionDecision.CANCELLED, by, reason)
+    close_questions(decision, by, reason, turn=turn)
 
 
 def withdraw_permission(decision: Decision, wire_id: str) -> None:

@@ -44,11 +44,15 @@ from .inputs import (
 )
 from .launch_folder import LaunchFiles, harness_environment, read_files, write_files
 from .link import Link
+from .sessions import check_not_active, with_settings
 
 __all__ = ["LaunchRunner"]
 
 _STDERR_TAIL_BYTES = 4096
 _ACK_EVERY_BYTES = 256 * 1024
+_CLOSE_WAIT_S = 2.0
+"""How long a clean stop waits for the harness to close its session."""
+
 _CLAIM_WAIT_S = 20.0
 """How long a holder that claimed a launch may take to start it, seen from a daemon that came back."""
 _WRITE_AGAIN_S = 0.5
@@ -124,7 +128,7 @@ class LaunchRunner:
         launch = live.id
         folder = self._launches / launch
         try:
-            plan = await self._plan(state, live)
+            plan = with_settings(await self._plan(state, live), state.settings)
             if actor.stop_wanted.is_set():
                 raise HarnessError("It was stopped before it was started.", code="launch_failed")
             files = LaunchFiles(
@@ -178,6 +182,8 @@ class LaunchRunner:
                 code="workspace_missing",
                 hint="Create it again, or make a seat for another folder.",
             )
+        if live.attempt == "resume" and live.reference is not None:
+            check_not_active(self._store.seat_states(), state.name, state.harness, live.reference.id)
         return await self._planner.plan(
             LaunchRequest(
                 seat=state.name,
@@ -393,6 +399,11 @@ async def _acknowledge(connection: HolderConnection, offset: int) -> int:
 
 async def _stop_when_wanted(actor: SeatActor, connection: HolderConnection, files: LaunchFiles) -> None:
     await actor.stop_wanted.wait()
+    state = actor.state
+    launch = None if state is None else state.live_launch
+    if launch is not None and launch.stopped_by == "operator" and "close" in launch.offers:
+        # The stop asked the harness to close its session; a harness that takes its time is stopped all the same.
+        await actor.wait_until(lambda now: now is None or not now.session_open, _CLOSE_WAIT_S)
     # The input of a one-shot run has ended already, so that its end says nothing more.
     eof_grace_s = 0.0 if is_one_shot(files.transport) else files.stop_grace_s
     with contextlib.suppress(HolderError):

@@ -10,6 +10,15 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from inspan.model.plan import ProbeResult
+from inspan.model.session_views import (
+    AnswerQuestion,
+    ConfigureSeat,
+    DeletedSession,
+    DeleteSession,
+    ForkSeat,
+    QuestionView,
+    SessionsView,
+)
 from inspan.model.views import (
     AddSeat,
     AnswerPermission,
@@ -56,11 +65,54 @@ class SeatService(Protocol):
         """Removes a seat; its history stays. Raises `seat_running` unless `stop`."""
         ...
 
-    async def start_seat(self, name: str, *, fresh: bool = False) -> SeatView:
+    async def start_seat(self, name: str, *, fresh: bool = False, session: str | None = None) -> SeatView:
         """Starts the seat's harness and resumes its conversation, or begins a new one with `fresh`.
 
-        Returns once the launch is decided on, not once it is ready.
+        With `session`, that conversation of the harness's is taken up instead, and becomes the seat's own once
+        it is open. Returns once the launch is decided on, not once it is ready. Raises `session_in_use`.
         """
+        ...
+
+    async def fork_seat(self, name: str, request: ForkSeat) -> SeatView:
+        """Makes a seat like this one, whose first launch begins with a fork of this one's conversation.
+
+        Raises `unsupported_capability`, `session_missing`, `seat_exists`.
+        """
+        ...
+
+    async def configure_seat(self, name: str, request: ConfigureSeat) -> SeatView:
+        """Asks for a mode, a model or options of the open session; the view says what came of it so far.
+
+        Raises `seat_not_running`, `option_unknown`, `unsupported_capability`.
+        """
+        ...
+
+    async def list_sessions(
+        self, name: str, *, page: str | None = None, workspace: str | None = None
+    ) -> SessionsView:
+        """A page of the sessions that the seat's running harness keeps.
+
+        Raises `seat_not_running`, `unsupported_capability`, `call_timeout`, or what the harness answered.
+        """
+        ...
+
+    async def delete_session(self, name: str, request: DeleteSession) -> DeletedSession:
+        """Has the seat's running harness delete a session that no seat holds on to.
+
+        Raises `session_in_use`, and as `list_sessions`.
+        """
+        ...
+
+    async def list_questions(self, *, seat: str | None = None) -> Sequence[QuestionView]:
+        """The open questions, the oldest first."""
+        ...
+
+    async def get_question(self, request: str) -> QuestionView:
+        """One open question. Raises `unknown_question`."""
+        ...
+
+    async def answer_question(self, request: str, answer: AnswerQuestion) -> QuestionView:
+        """Answers an open question, once. Raises `unknown_question`, `question_closed`, `answer_invalid`."""
         ...
 
     async def stop_seat(self, name: str) -> SeatView:

@@ -83,7 +83,7 @@ def send_next(decision: Decision) -> None:
         return
     if launch.prompts if decision.context.is_one_shot else not seat.session_open:
         return
-    if seat.in_flight is not None or seat.permissions:
+    if seat.in_flight is not None or seat.permissions or seat.questions:
         return
     prompt = next((p for p in seat.queue if p.held is None), None)
     if prompt is None:
@@ -254,7 +254,10 @@ def _read_last_words(decision: Decision, body: PromptAnswered) -> tuple[CallErro
 def note_quiet(decision: Decision, seen: TurnFellQuiet) -> None:
     """Records that an open turn is quiet; a turn that waits for a person is not, and quiet ends nothing."""
     flight = decision.flight
-    if flight is None or flight.turn != seen.turn or flight.quiet_at is not None or decision.seat.permissions:
+    seat = decision.seat
+    if flight is None or flight.turn != seen.turn or flight.quiet_at is not None:
+        return
+    if seat.permissions or seat.questions:
         return
     decision.emit(
         TurnWentQuiet(turn=seen.turn, limit_s=seen.limit_s), source=Source.CORE, rule="turn.inactivity_limit"

@@ -23,6 +23,8 @@ from inspan.model.views import (
     UsageView,
 )
 
+from .session_view import note_settings, show_questions, show_settings
+
 __all__ = ["HarnessFacts", "explain_seat", "held_hint", "show_activity", "show_seat", "show_usage"]
 
 
@@ -67,6 +69,16 @@ def show_activity(state: SeatState, capabilities: Capabilities, now: datetime) -
             at=oldest.opened_at,
             age_s=max(0.0, (now - oldest.opened_at).total_seconds()),
             why="the harness asked for permission and waits for the answer",
+        )
+    if state.questions:
+        oldest = state.questions[0]
+        return ActivityView(
+            value="waiting",
+            source=Source.PROTOCOL,
+            rule="question.open",
+            at=oldest.opened_at,
+            age_s=max(0.0, (now - oldest.opened_at).total_seconds()),
+            why="the harness wants a form filled in and waits for the answer",
         )
     if state.live_launch is None and _is_done(state):
         return ActivityView(
@@ -117,7 +129,7 @@ def show_usage(state: SeatState, capabilities: Capabilities) -> UsageView:
 def show_seat(state: SeatState, facts: HarnessFacts, now: datetime) -> SeatView:
     """The whole view."""
     activity = show_activity(state, facts.capabilities, now)
-    needs = tuple(_show_need(p) for p in state.permissions)
+    needs = _show_needs(state)
     queue = tuple(
         DeliveryView(
             id=p.delivery,
@@ -177,6 +189,18 @@ def explain_seat(state: SeatState, facts: HarnessFacts, now: datetime, *, attach
         )
         for index, p in enumerate(state.permissions)
     ]
+    lines += [
+        EvidenceLine(
+            source=Source.PROTOCOL,
+            rule="question.open",
+            says=f"needs input: question {one.request}: {one.message}",
+            authority=AUTHORITY[Source.PROTOCOL],
+            at=one.opened_at,
+            age_s=max(0.0, (now - one.opened_at).total_seconds()),
+            won=index == 0 and not state.permissions,
+        )
+        for index, one in enumerate(state.questions)
+    ]
     believed = state.activity
     lines.append(
         EvidenceLine(
@@ -186,7 +210,7 @@ def explain_seat(state: SeatState, facts: HarnessFacts, now: datetime, *, attach
             authority=AUTHORITY[believed.source],
             at=believed.at,
             age_s=None if believed.at is None else max(0.0, (now - believed.at).total_seconds()),
-            won=activity.value == believed.value and not state.permissions,
+            won=activity.value == believed.value and not (state.permissions or state.questions),
         )
     )
     launch = state.launch
@@ -214,7 +238,7 @@ def explain_seat(state: SeatState, facts: HarnessFacts, now: datetime, *, attach
         status=_status(state, facts, activity),
         activity=activity,
         evidence=tuple(lines),
-        needs_input=tuple(_show_need(p) for p in state.permissions),
+        needs_input=_show_needs(state),
         notes=_notes(state, facts),
     )
 
@@ -261,7 +285,7 @@ def _status(state: SeatState, facts: HarnessFacts, activity: ActivityView) -> st
         return "failed" if state.launch.reason in ("failed", "never_started") else "exited"
     if launch.status == "stopping":
         return "stopping"
-    if state.permissions:
+    if state.permissions or state.questions:
         return "needs_input"
     if launch.status != "ready":
         return "starting"
@@ -271,6 +295,10 @@ def _status(state: SeatState, facts: HarnessFacts, activity: ActivityView) -> st
 def _is_done(state: SeatState) -> bool:
     """Whether the newest launch was a one-shot run that came to its end: nothing is wrong, nothing runs."""
     return state.launch is not None and state.launch.reason == "done"
+
+
+def _show_needs(state: SeatState) -> tuple[NeedsInput, ...]:
+    return (*(_show_need(p) for p in state.permissions), *show_questions(state))
 
 
 def _show_need(opened: OpenPermission) -> NeedsInput:
@@ -295,6 +323,10 @@ def _show_session(state: SeatState) -> SessionView:
         resume_outcome=state.resume_outcome,
         mode=state.session_mode,
         config=dict(state.config_values),
+        settings=show_settings(state),
+        offered_modes=state.offered_modes,
+        offered_options=state.offered_options,
+        forks=state.parent,
         title=state.title,
     )
 
@@ -366,4 +398,4 @@ def _notes(state: SeatState, facts: HarnessFacts) -> tuple[str, ...]:
         notes.append("The mode does not report when it waits for an answer.")
     if state.last_turn is not None and state.last_turn.error is not None:
         notes.append(f"The last turn kept an error: {state.last_turn.error.message}")
-    return tuple(notes)
+    return (*notes, *note_settings(state))

@@ -29,6 +29,15 @@ from inspan.model.content import (
     UnknownUpdate,
     UsageUpdated,
 )
+from inspan.model.conversation import (
+    ListedSession,
+    OfferedOption,
+    OptionsOffered,
+    SessionClosed,
+    SessionDeleted,
+    SessionsListed,
+    SettingAnswered,
+)
 from inspan.model.delivery import HeldReason
 from inspan.model.events import (
     EVENT_VERSIONS,
@@ -61,8 +70,18 @@ from inspan.model.events import (
 )
 from inspan.model.permission import AnsweredBy, Decision, OptionKind, PermissionOption, ToolCall
 from inspan.model.posture import Approvals, Posture, PostureSource, Sandbox, Unattended
+from inspan.model.question import QuestionAction, QuestionChoice, QuestionField
 from inspan.model.reports import AuthMethod
 from inspan.model.session import OpenedHow, Provenance, ResumeOutcome, SessionReference
+from inspan.model.session_events import (
+    ConfigRequested,
+    QuestionAnswered,
+    QuestionOpened,
+    SeatForked,
+    SessionCallGivenUp,
+    SessionDeleteRequested,
+    SessionsRequested,
+)
 from inspan.model.turn import CallError, TurnOutcome, Usage, UsageKind
 
 __all__ = ["GOLDEN_FILE", "GOLDEN_VALUES", "GoldenRecord", "read_records"]
@@ -186,6 +205,57 @@ _VALUES: tuple[Event, ...] = (
         option_name="Yes",
         reason="It is safe.",
     ),
+    SeatForked(parent="parent", reference=_REFERENCE),
+    ConfigRequested(session_mode="plan", options={"model": "some-model"}, forgets=True),
+    SessionsRequested(request="r_1", cursor="page-2", workspace="/srv/project"),
+    SessionDeleteRequested(request="r_2", session="some-session"),
+    SessionCallGivenUp(request="r_1"),
+    QuestionOpened(
+        request="q_1",
+        wire_id="8",
+        message="Which branch?",
+        fields=(
+            QuestionField(
+                name="branch",
+                kind="choice",
+                title="Branch",
+                description="Where the work goes",
+                is_required=True,
+                choices=(QuestionChoice(value="main", title="Main"),),
+                default="main",
+            ),
+        ),
+        tool_call="call-1",
+        expires_at=datetime(2026, 11, 30, 12, 30, tzinfo=UTC),
+    ),
+    QuestionAnswered(
+        request="q_1",
+        wire_id="8",
+        action=QuestionAction.ACCEPT,
+        by=AnsweredBy.OPERATOR,
+        content={"branch": "main"},
+        reason="The only one.",
+    ),
+    OptionsOffered(
+        options=(
+            OfferedOption(
+                id="model", name="Model", category="model", kind="other", values=("small", "large"), omitted=2
+            ),
+        ),
+        replay=True,
+    ),
+    SettingAnswered(value="large", option="model", error=_ERROR),
+    SessionsListed(
+        request="r_1",
+        sessions=(
+            ListedSession(id="some-session", workspace="/srv/project", title="Mending", updated_at="today"),
+        ),
+        cursor="page-3",
+        omitted=4,
+        error=_ERROR,
+    ),
+    SessionDeleted(request="r_2", session="some-session", error=_ERROR),
+    SessionClosed(error=_ERROR),
     MessageChunk(role="agent", text="Done.", message_id="m_1", raw={"type": "image"}, replay=True),
     ToolCallUpdated(
         id="call-1",

@@ -6,6 +6,7 @@ from .harnesses import HARNESS_ROUTES
 from .permissions import PERMISSION_ROUTES
 from .prompts import PROMPT_ROUTES
 from .seats import SEAT_ROUTES
+from .sessions import SESSION_ROUTES
 
 __all__ = ["ROUTES"]
 
@@ -14,6 +15,7 @@ ROUTES = (
     *HARNESS_ROUTES,
     *SEAT_ROUTES,
     *PROMPT_ROUTES,
+    *SESSION_ROUTES,
     *PERMISSION_ROUTES,
     *EVENT_ROUTES,
 )

@@ -20,9 +20,11 @@ class StartSeat(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
     Attributes:
         fresh: Begin a new conversation instead of resuming the seat's own.
+        session: Take up this conversation of the harness's instead; it becomes the seat's own once it is open.
     """
 
     fresh: bool = False
+    session: str | None = None
 
 
 @get("/v1/seats", operation_id="list_seats", tags=["seats"], summary="List seats")
@@ -68,7 +70,8 @@ async def remove_seat(
 )
 async def start_seat(seats: Seats, name: SeatName, data: JSONBody[StartSeat | None] = None) -> SeatView:
     """Starts the seat's harness. Answers once the launch is decided on, not once it is ready."""
-    return await seats.start_seat(name, fresh=data is not None and data.fresh)
+    wanted = data or StartSeat()
+    return await seats.start_seat(name, fresh=wanted.fresh, session=wanted.session)
 
 
 @post(

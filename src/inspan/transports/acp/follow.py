@@ -38,7 +38,13 @@ class AcpFollower(AcpMachine):
 
     def __init__(self, settings: TransportSettings) -> None:
         own = msgspec.structs.replace(
-            settings, attempt="fresh", auth_method=None, session_mode=None, config_options={}
+            settings,
+            attempt="fresh",
+            auth_method=None,
+            session_mode=None,
+            config_options={},
+            listed_in=(),
+            answers_questions=True,
         )
         super().__init__(own)
         self._exchange = _SilentExchange(own, AcpState())
@@ -52,6 +58,7 @@ class AcpFollower(AcpMachine):
         method = message.get("method")
         if not isinstance(method, str):
             state.permissions = tuple(one for one in state.permissions if one != key)
+            state.questions = tuple(one for one in state.questions if one != key)
             return
         params = mapping_in(message, "params")
         kind = _KINDS.get(method, "other")

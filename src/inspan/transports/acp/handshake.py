@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import posixpath
 from typing import Any
 
 from inspan import __version__
-from inspan.model.content import ConfigUpdated, ModeUpdated
+from inspan.model.content import ConfigUpdated
 from inspan.model.reports import AuthMethod, Connected, ConnectFailed, SessionFailed, SessionReady
 from inspan.model.session import OpenedHow, ResumeOutcome
 from inspan.model.turn import CallError
@@ -13,6 +14,8 @@ from inspan.model.turn import CallError
 from .exchange import Exchange
 from .failures import call_error, fault_error, open_failure
 from .loose import dicts_in, integer_in, mapping, mapping_in, text_in
+from .operations import ask_for_sessions, ask_for_setting, find_listed, is_kept, note_setting, offer_options
+from .operations import on_answer as on_operation_answer
 from .state import CallKind, OpenCall, SetupStep
 from .updates import config_values, mode_choice
 
@@ -25,12 +28,22 @@ _HOW = {
     "fork": OpenedHow.FORKED,
 }
 
+_LOOK_UP_PAGES = 100
+"""How many pages of sessions are looked through for one."""
+
 
 def begin(exchange: Exchange) -> None:
     """Calls `initialize`; the rest follows from the answers."""
+    capabilities: dict[str, Any] = {
+        "fs": {"readTextFile": False, "writeTextFile": False},
+        "terminal": False,
+        "session": {"configOptions": {"boolean": {}}},
+    }
+    if exchange.settings.answers_questions:
+        capabilities["elicitation"] = {"form": {}}
     params = {
         "protocolVersion": exchange.settings.acp.protocol_version,
-        "clientCapabilities": {"fs": {"readTextFile": False, "writeTextFile": False}, "terminal": False},
+        "clientCapabilities": capabilities,
         "clientInfo": {"name": "inspan", "title": "Inspan", "version": __version__},
     }
     exchange.call(OpenCall(kind="initialize"), "initialize", params, purpose="handshake")
@@ -47,6 +60,10 @@ def on_answer(exchange: Exchange, call: OpenCall, result: Any, error: Any) -> No
             _on_opened(exchange, call, result, error)
         case "set_mode" | "set_config":
             _on_set(exchange, call, result, error)
+        case "look_up":
+            _on_looked_up(exchange, call, result)
+        case "list" | "delete" | "close":
+            on_operation_answer(exchange, call, result, error)
         case "prompt" | "other":
             pass
 
@@ -134,13 +151,42 @@ def _open_session(exchange: Exchange) -> None:
         error = CallError(code="session_missing", message="No session was named to go on with.")
         _fail(exchange, ResumeOutcome.MISSING, error, "acp.session.unnamed")
         return
+    if settings.listed_in and settings.attempt == "resume" and "list" in exchange.state.offers:
+        call = OpenCall(kind="look_up", session=settings.session_id)
+        ask_for_sessions(exchange, call)
+        return
+    _reopen_session(exchange, settings.session_id)
+
+
+def _on_looked_up(exchange: Exchange, call: OpenCall, result: Any) -> None:
+    """Takes a page of the harness's sessions: one that belongs to another folder is never opened in this one.
+
+    A session that is not listed may be there all the same, so that only the harness can say that it is missing.
+    """
+    session, folders = call.session or "", exchange.settings.listed_in
+    found, cursor = find_listed(result, session)
+    if found is not None and found.workspace and posixpath.normpath(found.workspace) not in folders:
+        error = CallError(
+            code="session_of_other_workspace",
+            message=f"The session belongs to the workspace {found.workspace}, not to {folders[0]}.",
+            hint="Make a seat for that workspace, or name another session.",
+        )
+        _fail(exchange, ResumeOutcome.REFUSED, error, "acp.session.other_workspace")
+    elif found is None and cursor is not None and call.pages < _LOOK_UP_PAGES:
+        following = OpenCall(kind="look_up", session=session, pages=call.pages + 1)
+        ask_for_sessions(exchange, following, cursor=cursor)
+    else:
+        _reopen_session(exchange, session)
+
+
+def _reopen_session(exchange: Exchange, session: str) -> None:
+    settings = exchange.settings
+    place: dict[str, Any] = {"cwd": settings.workspace, "mcpServers": []}
     wanted: tuple[CallKind, ...] = ("fork",) if settings.attempt == "fork" else settings.acp.resume_methods
     for kind in wanted:
         if kind in exchange.state.offers:
-            call = OpenCall(kind=kind, session=settings.session_id)
-            exchange.call(
-                call, f"session/{kind}", {"sessionId": settings.session_id, **place}, purpose="session"
-            )
+            call = OpenCall(kind=kind, session=session)
+            exchange.call(call, f"session/{kind}", {"sessionId": session, **place}, purpose="session")
             return
     error = CallError(
         code="unsupported_capability",
@@ -163,6 +209,12 @@ def _on_opened(exchange: Exchange, call: OpenCall, result: Any, error: Any) -> N
         found = fault_error("The harness opened a session without an id.", result)
         _fail(exchange, ResumeOutcome.FAILED, found, f"acp.{call.kind}.result")
         return
+    if call.kind == "fork" and session == call.session:
+        found = fault_error(
+            "The harness answered the fork with the conversation that was to be forked.", result
+        )
+        _fail(exchange, ResumeOutcome.FAILED, found, f"acp.{call.kind}.result")
+        return
     state.session, state.phase, state.how = session, "setting_up", _HOW[call.kind].value
     if call.kind == "load" and exchange.settings.acp.replay_after_answer and not state.has_ended_replay:
         state.replay = "after"
@@ -173,6 +225,7 @@ def _on_opened(exchange: Exchange, call: OpenCall, result: Any, error: Any) -> N
         exchange.report(mode, rule, session=session)
     options = dicts_in(values, "configOptions")
     if options:
+        offer_options(exchange, options, rule)
         exchange.report(ConfigUpdated(values=config_values(options)), rule, session=session)
     wanted = exchange.settings.session_mode
     if wanted is not None and mode and mode.available and wanted not in mode.available:
@@ -214,16 +267,7 @@ def _go_on(exchange: Exchange, rule: str) -> None:
     if state.setup:
         step, *rest = state.setup
         state.setup = tuple(rest)
-        if step.option is None:
-            call = OpenCall(kind="set_mode", session=session, value=step.value)
-            params: dict[str, Any] = {"sessionId": session, "modeId": step.value}
-            exchange.call(call, "session/set_mode", params, purpose="session")
-            return
-        call = OpenCall(kind="set_config", session=session, option=step.option, value=step.value)
-        params = {"sessionId": session, "configId": step.option, "value": step.value}
-        if step.is_boolean:
-            params |= {"type": "boolean", "value": step.value == "true"}
-        exchange.call(call, "session/set_config_option", params, purpose="session")
+        ask_for_setting(exchange, option=step.option, value=step.value, is_boolean=step.is_boolean)
         return
     if settings.session_mode is not None and state.mode not in (None, settings.session_mode):
         error = CallError(
@@ -238,25 +282,17 @@ def _go_on(exchange: Exchange, rule: str) -> None:
 
 
 def _on_set(exchange: Exchange, call: OpenCall, result: Any, error: Any) -> None:
-    state = exchange.state
     rule = f"acp.{call.kind}.result"
-    if error is not None:
-        found = call_error(error, default="session_failed")
+    found = None if error is None else call_error(error, default="session_failed")
+    note_setting(exchange, call, result, found)
+    if found is not None:
         _refuse_setup(exchange, found, f"acp.{call.kind}.error")
         return
-    if call.kind == "set_mode":
-        state.mode = call.value
-        exchange.report(ModeUpdated(current=call.value or ""), rule, session=call.session)
-    elif options := dicts_in(mapping(result) or {}, "configOptions"):
-        values = config_values(options)
-        exchange.report(ConfigUpdated(values=values), rule, session=call.session)
-        if call.option in values and _written(values[call.option]) != call.value:
-            message = f"The harness keeps {values[call.option]} for the session option {call.option}."
-            _refuse_setup(exchange, CallError(code="posture_unsupported", message=message), rule)
-            return
-    if call.option is not None and call.option == state.mode_option:
-        state.mode = call.value
-        exchange.report(ModeUpdated(current=call.value or ""), rule, session=call.session)
+    kept = is_kept(call, result)
+    if kept is not None:
+        message = f"The harness keeps {kept} for the session option {call.option}."
+        _refuse_setup(exchange, CallError(code="posture_unsupported", message=message), rule)
+        return
     _go_on(exchange, rule)
 
 

@@ -11,9 +11,12 @@ from inspan.model.content import ModeUpdated, ToolCallUpdated, UnknownMessage, U
 from inspan.model.permission import OptionKind, PermissionOption, ToolCall
 from inspan.model.reports import PermissionRequested, PermissionWithdrawn
 
+from . import questions
 from .exchange import Exchange
 from .failures import CANCELLED, INVALID_PARAMS, METHOD_NOT_FOUND
 from .loose import dicts_in, list_in, mapping, text_in
+from .operations import offer_options
+from .retrying import is_retry_taken
 from .turns import witness
 from .updates import AMBIENT, mode_choice, rule_of, to_content
 from .wire import (
@@ -88,6 +91,8 @@ def on_update(exchange: Exchange, memory: ToolMemory, params: msgspec.Raw) -> No
         _unknown_update(exchange, params)
         return
     rule = rule_of(update)
+    if isinstance(update, ConfigOptionUpdate):
+        offer_options(exchange, update.configOptions, rule)
     if state.unwitnessed is not None and not replay and not isinstance(update, AMBIENT):
         witness(exchange, rule)
     exchange.report(content, rule, session=session)
@@ -100,7 +105,7 @@ def on_update(exchange: Exchange, memory: ToolMemory, params: msgspec.Raw) -> No
 def on_request(
     exchange: Exchange, memory: ToolMemory, wire_id: str, method: str, params: msgspec.Raw
 ) -> None:
-    """Takes a call of the harness: a permission request is reported, any other is declined.
+    """Takes a call of the harness: a permission request or a question is reported, any other is declined.
 
     Raises:
         msgspec.DecodeError: The parameters are no JSON.
@@ -108,6 +113,11 @@ def on_request(
     values = decode_any(params)
     if method == "session/request_permission":
         _on_permission(exchange, memory, wire_id, values)
+        return
+    if method == questions.METHOD and exchange.settings.answers_questions:
+        session = text_in(mapping(values) or {}, "sessionId")
+        is_ours = bool(session) and (session == exchange.state.session or _is_opening(exchange, session))
+        questions.on_elicitation(exchange, wire_id, values, is_ours=is_ours)
         return
     exchange.answer_theirs(wire_id, error={"code": METHOD_NOT_FOUND, "message": "Method not found"})
     _unknown_message(exchange, method, values, answered=True)
@@ -121,7 +131,11 @@ def on_notification(exchange: Exchange, method: str, params: msgspec.Raw) -> Non
     """
     values = decode_any(params)
     wire_id = _cancelled_id(values) if method == "$/cancel_request" else None
+    if wire_id is not None and questions.is_withdrawn(exchange, wire_id):
+        return
     if wire_id is None or wire_id not in exchange.state.permissions:
+        if is_retry_taken(exchange, method, values):
+            return
         _unknown_message(exchange, method, values, answered=False)
         return
     _close_permission(exchange, wire_id)
@@ -177,9 +191,10 @@ def _note_mode(exchange: Exchange, update: CurrentModeUpdate | ConfigOptionUpdat
     state = exchange.state
     if isinstance(update, CurrentModeUpdate):
         mode = update.currentModeId
-    elif state.mode_option is None:
+    elif state.mode_option is None and state.mode is not None:
         return
     else:
+        # An option that stands for the mode beside modes of their own tells only what is not known otherwise.
         found, _ = mode_choice({"configOptions": update.configOptions})
         if found is None:
             return

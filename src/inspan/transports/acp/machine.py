@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from inspan.model.plan import TransportSettings
 from inspan.transports.machine import HarnessEnd, Step
+from inspan.transports.operations import Operation
 
 from . import handshake
 from .chunks import is_chunk_taken
@@ -11,6 +12,7 @@ from .depth import DEPTH_CAP, is_too_deep
 from .exchange import Exchange
 from .incoming import ToolMemory, on_notification, on_request, on_update
 from .lines import LineReader
+from .operations import perform
 from .state import AcpState, read_state, write_state
 from .turns import on_prompt_answer, send_prompt
 from .wire import (
@@ -115,6 +117,11 @@ class AcpMachine:
             state.permissions = tuple(one for one in state.permissions if one != wire_id)
             exchange.is_changed = True
         return exchange.end_step()
+
+    def operate(self, operation: Operation) -> Step:
+        """Begins an operation on sessions or questions; where nothing can come of it, the step is empty."""
+        perform(self._exchange, operation)
+        return self._exchange.end_step()
 
     def snapshot(self) -> bytes:
         """The durable state, as JSON."""

@@ -18,9 +18,14 @@ CallKind = Literal[
     "set_mode",
     "set_config",
     "prompt",
+    "look_up",
+    "list",
+    "delete",
+    "close",
     "other",
 ]
-"""What an open call of ours is for; `other` is a call that only a recorded client made."""
+"""What an open call of ours is for; `look_up` lists sessions to find one that is to be resumed, `other` is a call
+that only a recorded client made."""
 
 
 class OpenCall(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -32,6 +37,9 @@ class OpenCall(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         session: The session that it names.
         option: The session option that it sets.
         value: What it sets a mode or an option to.
+        request: The request of core that it carries out.
+        pages: How many pages were looked at before.
+        is_given_up: Nobody waits for its answer.
     """
 
     kind: CallKind
@@ -39,6 +47,9 @@ class OpenCall(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     session: str | None = None
     option: str | None = None
     value: str | None = None
+    request: str | None = None
+    pages: int = 0
+    is_given_up: bool = False
 
 
 class SetupStep(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -71,6 +82,8 @@ class AcpState(msgspec.Struct, kw_only=True, omit_defaults=True):
         mode: The session mode in force, as far as the harness said.
         mode_option: The session option that stands for the mode, where there is no mode of its own.
         permissions: Their open permission requests, by the JSON text of their id.
+        questions: Their open questions, likewise.
+        offered: A checksum of the options that were reported last.
         replay: `opening` while a call is open that may tell the conversation again; `after` while a harness
             that answers first may still do so.
         has_replayed: The conversation began to be told again.
@@ -92,6 +105,8 @@ class AcpState(msgspec.Struct, kw_only=True, omit_defaults=True):
     mode: str | None = None
     mode_option: str | None = None
     permissions: tuple[str, ...] = ()
+    questions: tuple[str, ...] = ()
+    offered: int | None = None
     replay: Literal["no", "opening", "after"] = "no"
     has_replayed: bool = False
     has_ended_replay: bool = False

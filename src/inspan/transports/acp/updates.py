@@ -37,7 +37,7 @@ from .wire import (
     decode_block,
 )
 
-__all__ = ["AMBIENT", "UpdateContent", "config_values", "mode_choice", "rule_of", "to_content"]
+__all__ = ["AMBIENT", "UpdateContent", "choices_of", "config_values", "mode_choice", "rule_of", "to_content"]
 
 AMBIENT = (
     AvailableCommandsUpdate,
@@ -150,11 +150,12 @@ def mode_choice(result: dict[str, Any]) -> tuple[ModeUpdated | None, str | None]
     for option in dicts_in(result, "configOptions"):
         key, current = text_in(option, "id"), text_in(option, "currentValue")
         if option.get("category") == "mode" and key and current:
-            return ModeUpdated(current=current, available=_choices(option)), key
+            return ModeUpdated(current=current, available=choices_of(option)), key
     return None, None
 
 
-def _choices(option: dict[str, Any]) -> tuple[str, ...]:
+def choices_of(option: dict[str, Any]) -> tuple[str, ...]:
+    """The values that an option offers; groups are flattened."""
     found: list[str] = []
     for one in dicts_in(option, "options"):
         grouped = dicts_in(one, "options")

@@ -1,0 +1,117 @@
+"""Events of a conversation beyond its turns, in words: forks, settings, questions, lists of sessions."""
+
+from __future__ import annotations
+
+from .fields import Json, flag, items, record, records, text
+from .output import Piece, bad, bold, cut, dim, toned, warn
+
+__all__ = ["CONVERSATION_KINDS", "field_words", "tell_conversation"]
+
+CONVERSATION_KINDS = frozenset(
+    [
+        "seat_forked",
+        "config_requested",
+        "sessions_requested",
+        "session_delete_requested",
+        "session_call_given_up",
+        "question_opened",
+        "question_answered",
+        "options_offered",
+        "setting_answered",
+        "sessions_listed",
+        "session_deleted",
+        "session_closed",
+    ]
+)
+"""The types of events that are told here."""
+
+_TEXT_COLUMNS = 100
+
+
+def tell_conversation(kind: str, event: Json) -> list[Piece]:
+    """What an event of one of `CONVERSATION_KINDS` says."""
+    refused = record(event, "error")
+    match kind:
+        case "seat_forked":
+            return ["begins with a fork of the conversation of ", bold(text(event, "parent"))]
+        case "config_requested":
+            return _wanted(event)
+        case "sessions_requested":
+            return [dim("asks the harness for its sessions")]
+        case "session_delete_requested":
+            return [warn("asks the harness to delete a session: "), cut(text(event, "session"), 80)]
+        case "session_call_given_up":
+            return [dim("waits no longer for the harness's answer about its sessions")]
+        case "question_opened":
+            names = ", ".join(text(one, "name") for one in records(event, "fields"))
+            return [warn("asks: "), bold(cut(text(event, "message"), 2 * _TEXT_COLUMNS)), dim(f"  [{names}]")]
+        case "question_answered":
+            return _answered(event)
+        case "options_offered":
+            return [dim(f"offers {len(items(event, 'options'))} session options")]
+        case "setting_answered":
+            name = text(event, "option") or "session mode"
+            said = f"{name} = {text(event, 'value')}"
+            if refused:
+                return [bad(f"the harness refuses {said}"), *_why(refused)]
+            return [dim(f"the harness accepts {said}")]
+        case "sessions_listed":
+            if refused:
+                return [bad("the harness did not list its sessions"), *_why(refused)]
+            return [dim(f"the harness lists {len(items(event, 'sessions'))} sessions")]
+        case "session_deleted":
+            if refused:
+                return [bad("the harness did not delete the session"), *_why(refused)]
+            return [f"session deleted: {cut(text(event, 'session'), 80)}"]
+        case _:
+            if refused:
+                return [bad("the harness did not close its session"), *_why(refused)]
+            return [dim("session closed; it can be resumed")]
+
+
+def field_words(field: Json) -> list[Piece]:
+    """A field of a form: its name, what fits it, and what the harness says of it."""
+    choices = records(field, "choices")
+    kind = text(field, "kind", default="text")
+    fits = " | ".join(cut(text(one, "value"), 40) for one in choices) if choices else kind
+    label = text(field, "title") or text(field, "description")
+    return [
+        bold(text(field, "name")),
+        dim(f"  ({fits}{', required' if flag(field, 'is_required') else ''})"),
+        f"  {cut(label, 80)}" if label else "",
+    ]
+
+
+def _wanted(event: Json) -> list[Piece]:
+    options = record(event, "options")
+    wanted = [f"{name} = {value}" for name, value in options.items()]
+    if mode := text(event, "session_mode"):
+        wanted.insert(0, f"session mode = {mode}")
+    if not wanted:
+        return ["wants nothing of the session any more"]
+    return [f"wants {cut(', '.join(wanted), _TEXT_COLUMNS)}", dim("  (asked for, not observed)")]
+
+
+def _answered(event: Json) -> list[Piece]:
+    by = {
+        "operator": "by you or another operator",
+        "posture": "by the seat's posture",
+        "expiry": "because nobody answered in time",
+        "cancel": "because the turn was cancelled",
+        "launch_end": "because the harness ended",
+        "harness": "by the harness itself",
+    }.get(text(event, "by"), text(event, "by"))
+    filled = ", ".join(record(event, "content"))
+    reason = text(event, "reason")
+    return [
+        "question answered: ",
+        toned(text(event, "action")),
+        f" {by}",
+        dim(f"  {cut(filled, 80)}" if filled else ""),
+        dim(f"  {cut(reason, 80)}" if reason else ""),
+    ]
+
+
+def _why(error: Json) -> list[Piece]:
+    hint = text(error, "hint")
+    return [": ", cut(text(error, "message"), 2 * _TEXT_COLUMNS), dim(f"  next: {hint}" if hint else "")]
