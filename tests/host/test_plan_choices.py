@@ -151,6 +151,36 @@ def test_the_built_in_harness_whose_server_takes_everybody_says_so(tmp_path: Pat
     assert len(found.environment["KILO_SERVER_PASSWORD"]) >= 40
 
 
+CONFLICTS = """
+[modes.acp.environment]
+strip = ["ACME_PARENT"]
+conflicts = { ACME_TOKEN = ["ACME_KEY", "ACME_URL"] }
+"""
+
+
+@pytest.mark.requirement("L16")
+def test_a_variable_that_another_one_rules_out_is_removed(tmp_path: Path) -> None:
+    both = plan(tmp_path, more=CONFLICTS, environ={"ACME_TOKEN": "t", "ACME_KEY": "k"})
+    alone = plan(tmp_path, more=CONFLICTS, environ={"ACME_KEY": "k"})
+    empty = plan(tmp_path, more=CONFLICTS, environ={"ACME_KEY": "k", "ACME_TOKEN": ""})
+
+    assert both.strip == ("ACME_PARENT", "ACME_KEY")
+    assert alone.strip == empty.strip == ("ACME_PARENT",)
+
+
+@pytest.mark.requirement("L16")
+def test_what_the_operator_set_for_the_seat_itself_is_not_removed(tmp_path: Path) -> None:
+    found = plan(
+        tmp_path,
+        more=CONFLICTS,
+        environ={"ACME_URL": "u", "ACME_KEY": "k"},
+        environment={"ACME_TOKEN": "t", "ACME_KEY": "mine"},
+    )
+
+    assert found.strip == ("ACME_PARENT", "ACME_URL")
+    assert found.environment["ACME_KEY"] == "mine"
+
+
 @pytest.mark.requirement("DEC6")
 def test_a_mode_with_a_program_of_its_own_starts_that(tmp_path: Path) -> None:
     found = plan(tmp_path, "claude-code")

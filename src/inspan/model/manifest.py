@@ -87,11 +87,14 @@ class Environment(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True,
         strip: Removed, since they conflict; a trailing `*` matches a prefix.
         generate: Secrets of one launch, such as the password of a server that otherwise takes everybody: set to
             a fresh random value where the operator set none.
+        conflicts: Where a variable is set, those that it conflicts with are removed, but for what the operator
+            set for the seat itself.
     """
 
     set: dict[str, str] = {}
     strip: tuple[EnvName, ...] = ()
     generate: tuple[EnvName, ...] = ()
+    conflicts: dict[EnvName, tuple[EnvName, ...]] = {}
 
 
 class LaunchArguments(

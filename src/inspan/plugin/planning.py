@@ -129,7 +129,10 @@ def build_plan(
             chosen={key: _fill(one, values) for key, one in variables.items()},
             present=present,
         ),
-        strip=mode.environment.strip,
+        strip=(
+            *mode.environment.strip,
+            *_conflicting(mode, _set_names(present, request.environment), request),
+        ),
         transport=mode.transport,
         settings=TransportSettings(
             workspace=request.workspace,
@@ -139,10 +142,10 @@ def build_plan(
             session_mode=rule.session_mode,
             config_options=options,
             acp=mode.acp,
-            listed_in=_listed_in(request),
-            answers_questions=True,
             reads_last_words=bool(mode.turn_text_failures),
             headless=mode.headless,
+            listed_in=_listed_in(request),
+            answers_questions=True,
         ),
         handshake_timeout_s=mode.handshake_timeout_s,
         stop_grace_s=mode.stop_grace_s,
@@ -193,6 +196,17 @@ def _environment_of(
             detail={"variables": contested},
         )
     return {**mode.environment.set, **request.environment, **made, **chosen, **rule.environment}
+
+
+def _conflicting(mode: ModeManifest, is_set: AbstractSet[str], request: LaunchRequest) -> tuple[str, ...]:
+    """Variables of the daemon that another one rules out; what the operator set for the seat itself stays."""
+    return tuple(
+        name
+        for winner, losers in mode.environment.conflicts.items()
+        if winner in is_set
+        for name in losers
+        if name in is_set and name not in request.environment
+    )
 
 
 def _fill(text: str, values: Mapping[str, str]) -> str:
