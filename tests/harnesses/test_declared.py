@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -28,6 +29,20 @@ def test_a_harness_says_where_its_configuration_lies_and_how_far_that_keeps_seat
     assert view.config.source
     # What isolates is said together with how: a variable, or another home.
     assert view.config.isolation in ("unknown", "home") or view.config.variable
+
+
+@pytest.mark.requirement("H-A52")
+@pytest.mark.parametrize("harness", REAL)
+def test_busy_idle_waiting_and_session_id_name_their_mechanism_and_when_it_was_checked(harness: str) -> None:
+    manifest = load_manifest(ROOT / harness)
+
+    assert manifest.session.id_source
+    for mode in manifest.modes.values():
+        for claim in (mode.capabilities.activity, mode.capabilities.permission_report):
+            if claim.is_supported:
+                assert claim.note
+                assert claim.source
+                assert re.match(r"\d{4}-\d{2}-\d{2}[ ,]", claim.verified)
 
 
 @pytest.mark.parametrize("harness", REAL)

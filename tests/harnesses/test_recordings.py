@@ -71,7 +71,6 @@ def test_lint_finds_no_fault_in_a_built_in_harness(harness: str) -> None:
     assert [one for one in lint_folder(ROOT / harness) if one.severity == "fault"] == []
 
 
-@pytest.mark.requirement("H-A52")
 @pytest.mark.parametrize("harness", RECORDED)
 def test_a_recording_comes_to_what_is_expected_of_it(harness: str) -> None:
     expected = read_expected(ROOT / harness / "recordings")
