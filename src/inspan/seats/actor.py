@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import time
 from collections.abc import Awaitable, Callable, Generator
 
 import msgspec
@@ -31,6 +32,7 @@ from inspan.transports.operations import OperatingMachine, Operation
 
 from .decide import decide_into
 from .decision import Context, Decision
+from .harnesses import utc_now
 from .inputs import HolderUp, Input, LaunchPlanned, TransportReported
 from .link import Link
 from .sessions import operations_of
@@ -48,6 +50,9 @@ _RETRY_S = (0.2, 0.5, 1.0, 2.0, 5.0)
 
 _RESUME_OUTCOMES = {"session_missing": ResumeOutcome.MISSING, "session_in_use": ResumeOutcome.IN_USE}
 """What became of a resume, where the manifest knows the harness's error better than its protocol says it."""
+
+_CONTEXT_KEPT_S = 1.0
+"""For how long what is known of a harness is good enough to take its words."""
 
 _log = logging.getLogger("inspan.seats")
 
@@ -274,7 +279,7 @@ class SeatActor:
     ) -> tuple[Envelope, ...]:
         """Decides, has the machine speak, and makes all of it durable at once. The lock is held."""
         link = link or self.link
-        decision = Decision(self.name, self.state, self._context(self.state))
+        decision = Decision(self.name, self.state, self._look_around(is_recent=bool(data)))
         outgoing: list[Outgoing] = []
         consumed, changed = 0, False
         try:
@@ -319,6 +324,17 @@ class SeatActor:
             self._changed.set()
             self._changed = asyncio.Event()
         return envelopes
+
+    def _look_around(self, *, is_recent: bool) -> Context:
+        """The context of a decision; with `is_recent` what it says of the harness may be a second old.
+
+        Knowing the harness means to look at files, which is too slow for each of a harness's words.
+        """
+        asked_at = time.monotonic()
+        if is_recent and self._seen is not None and asked_at - self._seen_at < _CONTEXT_KEPT_S:
+            return msgspec.structs.replace(self._seen, now=utc_now())
+        self._seen, self._seen_at = self._context(self.state), asked_at
+        return self._seen
 
     def _decide(self, decision: Decision, link: Link, step: Step, bodies: tuple[ReportBody, ...]) -> Step:
         for reported, body in zip(step.reports, bodies, strict=True):
