@@ -16,6 +16,8 @@ from inspan.model.turn import TurnOutcome
 from inspan.model.views import AddSeat, AnswerPermission, SendPrompt
 from inspan.seats.core import Seats
 from inspan.store import open_store
+from inspan.transports.acp.machine import AcpMachine
+from inspan.transports.machine import Step
 from support.seat_ground import Ground, finished, is_gone, open_ground, until, until_empty
 
 
@@ -335,5 +337,66 @@ def test_a_removed_seat_is_gone_and_its_name_is_free_again() -> None:
             await ground.add(seats)
             view = await finished(seats, "worker", "two")
             assert view.turns == 1
+
+    asyncio.run(scene())
+
+
+def test_a_fault_of_ours_is_shown_and_the_launch_is_taken_up_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = AcpMachine.feed
+    faults = 2
+
+    def feed(machine: AcpMachine, data: bytes) -> Step:
+        nonlocal faults
+        if faults and b"n2" in data:
+            faults -= 1
+            raise RuntimeError("a fault of ours")
+        return whole(machine, data)
+
+    monkeypatch.setattr(AcpMachine, "feed", feed)
+
+    async def scene() -> None:
+        async with open_ground() as ground:
+            async with ground.seats() as seats:
+                await ground.add(seats)
+                await seats.send_prompt("worker", SendPrompt(text="say 5 every 0.05"))
+                view = await until(seats, "worker", lambda v: v.problem is not None)
+                assert view.problem is not None
+                assert (view.status, view.problem.code) == ("unknown", "internal")
+                assert "RuntimeError" in view.problem.message
+                view = await until(seats, "worker", lambda v: v.last_turn is not None)
+                assert view.last_turn is not None
+                assert view.last_turn.outcome is TurnOutcome.COMPLETED
+                await until(seats, "worker", lambda v: v.problem is None)
+            assert await said(ground) == [f"n{i}" for i in range(1, 6)]
+
+    asyncio.run(scene())
+
+
+def test_the_history_of_a_removed_seat_stays_readable() -> None:
+    async def scene() -> None:
+        async with open_ground() as ground, ground.seats() as seats:
+            await ground.add(seats)
+            await finished(seats, "worker", "one")
+            await seats.remove_seat("worker", stop=True)
+            assert len(await seats.list_turns("worker")) == 1
+            assert len(await seats.list_deliveries("worker")) == 1
+            with pytest.raises(UsageError) as never:
+                await seats.list_turns("nobody")
+            assert never.value.code == "unknown_seat"
+
+    asyncio.run(scene())
+
+
+def test_a_fault_of_ours_before_anything_runs_gives_the_launch_up_and_holds_the_prompt() -> None:
+    async def scene() -> None:
+        async with open_ground() as ground, ground.seats() as seats:
+            await ground.add(seats)
+            ground.harnesses.refusal = RuntimeError("a fault of ours")
+            await seats.send_prompt("worker", SendPrompt(text="hello", id="d-1"))
+            view = await until(seats, "worker", lambda v: v.status == "held")
+            assert view.problem is None
+            delivery = await seats.get_delivery("d-1")
+            assert delivery.error is not None
+            assert delivery.error.code == "internal"
 
     asyncio.run(scene())

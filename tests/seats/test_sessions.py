@@ -232,6 +232,21 @@ def test_a_setting_that_the_harness_refuses_keeps_its_error_and_the_seat_works_o
     play(story)
 
 
+@pytest.mark.requirement("H-A43")
+def test_a_session_without_modes_and_options_says_when_a_new_one_is_needed() -> None:
+    async def story(_: Ground, seats: Seats) -> None:
+        await idle(seats)
+        with pytest.raises(PluginError) as model:
+            await seats.configure_seat("worker", ConfigureSeat(model="large"))
+        assert (model.value.code, "--model" in model.value.hint) == ("unsupported_capability", True)
+        for wanted in (ConfigureSeat(session_mode="plan"), ConfigureSeat(options={"x": "1"})):
+            with pytest.raises(UsageError) as refusal:
+                await seats.configure_seat("worker", wanted)
+            assert (refusal.value.code, "at all" in refusal.value.hint) == ("option_unknown", True)
+
+    play(story, script={"plain": True})
+
+
 def test_a_seat_that_does_not_run_has_no_settings_to_change() -> None:
     async def story(_: Ground, seats: Seats) -> None:
         with pytest.raises(UsageError) as refusal:

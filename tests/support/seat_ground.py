@@ -25,7 +25,7 @@ from inspan.model.manifest import (
     Program,
     SessionIdentity,
 )
-from inspan.model.plan import LaunchPlan, LaunchRequest, ProbeResult, TransportSettings
+from inspan.model.plan import LaunchPlan, LaunchRequest, ProbeResult, Problem, TransportSettings
 from inspan.model.posture import Approvals, Posture
 from inspan.model.session import Provenance
 from inspan.model.turn import CallError
@@ -88,6 +88,9 @@ class ScriptedHarnesses:
 
     async def classify_error(self, harness: str, mode: str, error: CallError) -> CallError:
         return error
+
+    async def preflight(self, request: LaunchRequest) -> Sequence[Problem]:
+        return ()
 
     async def plan(self, request: LaunchRequest) -> LaunchPlan:
         if self.refusal is not None:

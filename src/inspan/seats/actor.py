@@ -22,6 +22,7 @@ from inspan.model.events import (
     StopRequested,
 )
 from inspan.model.permission import AnsweredBy
+from inspan.model.plan import Problem
 from inspan.model.reports import ConnectFailed, PromptAnswered, ReportBody, SessionFailed
 from inspan.model.session import ResumeOutcome
 from inspan.model.state import SeatState
@@ -72,6 +73,8 @@ class SeatActor:
         state: The state, as durable.
         link: The launch that is followed.
         stop_wanted: Set once the live launch is to end.
+        is_attached: Whether this daemon is connected to the launch's holder.
+        fault: What of ours keeps the launch from being followed.
     """
 
     def __init__(
@@ -89,6 +92,7 @@ class SeatActor:
         self.link: Link | None = None
         self.stop_wanted = asyncio.Event()
         self.is_attached = False
+        self.fault: Problem | None = None
         self._store = store
         self._context = context
         self._classify = classify

@@ -10,10 +10,12 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+import msgspec
+
 from inspan.model.delivery import DeliveryState
 from inspan.model.errors import HostError, InspanError, UsageError
 from inspan.model.ids import DELIVERY_ID, check_seat_name, new_id
-from inspan.model.plan import ProbeResult
+from inspan.model.plan import LaunchRequest, ProbeResult
 from inspan.model.posture import Posture
 from inspan.model.session_views import ForkSeat
 from inspan.model.state import InFlight, SeatState
@@ -39,8 +41,8 @@ from .harnesses import Harnesses, HasLaunches, context_of, facts_of, find_mode, 
 from .running import LaunchRunner
 from .service import SeatService
 from .session_calls import SessionCalls, check_session
-from .sessions import fork_seat
-from .view import explain_seat, held_hint, show_seat
+from .sessions import check_not_active, fork_seat
+from .view import HarnessFacts, explain_seat, held_hint, show_seat
 
 __all__ = ["Seats", "open_seats"]
 
@@ -97,7 +99,21 @@ class Seats(SessionCalls, SeatService):
         actor = self._actors.get(name) or self._make_actor(name, None)
         self._actors[name] = actor
         await actor.give(command)
-        return await self.get_seat(name)
+        view = await self.get_seat(name)
+        problems = await self._harnesses.preflight(
+            LaunchRequest(
+                seat=name,
+                harness=manifest.id,
+                mode=mode,
+                attempt="fresh",
+                workspace=command.workspace,
+                posture=posture,
+                model=request.model,
+                environment=request.environment,
+            )
+        )
+        standing = next((problem for problem in problems if problem.is_fatal), None)
+        return view if standing is None else msgspec.structs.replace(view, problem=standing)
 
     async def list_seats(self) -> Sequence[SeatView]:
         """See `SeatService`."""
@@ -133,6 +149,8 @@ class Seats(SessionCalls, SeatService):
             manifest = self._harnesses.registry.manifest(state.harness)
             pattern = manifest.session.id_pattern
             check_session(self.states(), state, session, pattern=pattern, harness_name=manifest.name)
+        elif state.session is not None and not fresh:
+            check_not_active(self.states(), name, state.harness, state.session.id)
         await actor.give(inputs.StartSeat(fresh=fresh, session=session))
         return await self.get_seat(name)
 
@@ -169,7 +187,7 @@ class Seats(SessionCalls, SeatService):
         """See `SeatService`."""
         state = self._state(name)
         attached = self._actor(name).is_attached
-        return explain_seat(state, facts_of(self._harnesses, state), utc_now(), attached=attached)
+        return explain_seat(state, self._facts(state), utc_now(), attached=attached)
 
     # Deliveries and turns
 
@@ -197,7 +215,7 @@ class Seats(SessionCalls, SeatService):
 
     async def list_deliveries(self, name: str, *, limit: int = 100) -> Sequence[DeliveryView]:
         """See `SeatService`."""
-        self._state(name)
+        self._known(name)
         return [self._show_delivery(record) for record in self._store.deliveries(name, limit)]
 
     async def get_delivery(self, delivery: str) -> DeliveryView:
@@ -212,7 +230,7 @@ class Seats(SessionCalls, SeatService):
 
     async def list_turns(self, name: str, *, limit: int = 100) -> Sequence[TurnView]:
         """See `SeatService`."""
-        self._state(name)
+        self._known(name)
         return self._store.turns(name, limit)
 
     async def get_turn(self, turn: str) -> TurnView:
@@ -229,7 +247,7 @@ class Seats(SessionCalls, SeatService):
     ) -> Sequence[PermissionView]:
         """See `SeatService`."""
         if seat is not None:
-            self._state(seat)
+            self._known(seat)
         return [record.view for record in self._store.permissions(seat, include_closed=include_closed)]
 
     async def get_permission(self, request: str) -> PermissionView:
@@ -360,8 +378,23 @@ class Seats(SessionCalls, SeatService):
         except InspanError:
             return error
 
+    def _facts(self, state: SeatState) -> HarnessFacts:
+        """What a view says of the harness; a fault of ours goes before everything else."""
+        facts = facts_of(self._harnesses, state)
+        actor = self._actors.get(state.name)
+        if actor is not None and actor.fault is not None:
+            facts.problem = actor.fault
+        return facts
+
+    def _known(self, name: str) -> SeatState:
+        """The state of a seat, removed or not: its history stays readable."""
+        state = self._store.seat_state(name)
+        if state is None:
+            raise _unknown_seat(name)
+        return state
+
     def _show(self, state: SeatState) -> SeatView:
-        return show_seat(state, facts_of(self._harnesses, state), utc_now())
+        return show_seat(state, self._facts(state), utc_now())
 
     def _show_delivery(self, record: DeliveryRecord) -> DeliveryView:
         ahead = 0

@@ -54,6 +54,10 @@ class Harnesses(Protocol):
         """Asks the installed program."""
         ...
 
+    async def preflight(self, request: LaunchRequest) -> Sequence[Problem]:
+        """What would keep a launch from working, as far as it can be seen without starting anything."""
+        ...
+
     async def plan(self, request: LaunchRequest) -> LaunchPlan:
         """How a launch is to be started."""
         ...

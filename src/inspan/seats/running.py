@@ -24,7 +24,7 @@ from inspan.holder import (
 )
 from inspan.model.errors import HarnessError, HolderError, InspanError, UsageError
 from inspan.model.ids import new_nonce
-from inspan.model.plan import LaunchPlan, LaunchRequest
+from inspan.model.plan import LaunchPlan, LaunchRequest, Problem
 from inspan.model.state import LaunchState, SeatState
 from inspan.model.turn import CallError
 from inspan.store import LaunchCursor, OutboxRow, Store
@@ -55,6 +55,10 @@ _CLOSE_WAIT_S = 2.0
 
 _CLAIM_WAIT_S = 20.0
 """How long a holder that claimed a launch may take to start it, seen from a daemon that came back."""
+_AFTER_FAULT_S = (0.5, 1.0, 5.0, 30.0)
+"""Waits after a fault of ours, before a launch is taken up again."""
+_GIVE_UP_AFTER = 2
+"""How often a launch of which no process came is tried again."""
 _WRITE_AGAIN_S = 0.5
 _RECONNECT_S = (0.05, 0.2, 0.5, 1.0, 2.0)
 _log = logging.getLogger("inspan.seats")
@@ -80,22 +84,39 @@ class LaunchRunner:
 
     async def run(self, actor: SeatActor, launch: str) -> None:
         """Follows a launch to its end, from wherever the log says that it stands."""
+        attempt = 0
+        while True:
+            try:
+                await self._carry_out(actor, launch)
+            except Exception as error:  # noqa: BLE001 - logged and shown
+                # A fault of ours must not take the daemon down, and must not be taken for the harness's end:
+                # it is said, and the launch is taken up again from what is durable.
+                _log.exception("launch %s of seat %s is not followed for now", launch, actor.name)
+                actor.is_attached = False
+                actor.fault = _fault_of(error)
+            else:
+                actor.fault = None
+                return
+            if actor.link is None and attempt == _GIVE_UP_AFTER:
+                # No process came of it: the launch is given up, so that its prompts do not wait for ever.
+                error = CallError(code="internal", message=actor.fault.message, hint=actor.fault.hint)
+                await actor.give_surely(LaunchRefused(launch=launch, error=error), drop_launch=launch)
+                actor.fault = None
+                return
+            await asyncio.sleep(_AFTER_FAULT_S[min(attempt, len(_AFTER_FAULT_S) - 1)])
+            attempt += 1
+            if actor.state is not None:
+                actor.link = self.restore_link(actor.state)
+
+    async def _carry_out(self, actor: SeatActor, launch: str) -> None:
         state = actor.state
         live = None if state is None else state.live_launch
         if state is None or live is None or live.id != launch:
             return
-        try:
-            if live.status == "requested":
-                await self._start(actor, state, live)
-            else:
-                await self._return_to(actor, live)
-        except Exception as error:  # noqa: BLE001 - logged and said
-            # A fault of ours must not take the daemon down, and must not be taken for the harness's end.
-            _log.exception("launch %s of seat %s is not followed any more", launch, actor.name)
-            actor.is_attached = False
-            if actor.link is None:
-                fault = CallError(code="internal", message=f"Inspan failed with {type(error).__name__}.")
-                await actor.give_surely(LaunchRefused(launch=launch, error=fault))
+        if live.status == "requested":
+            await self._start(actor, state, live)
+        else:
+            await self._return_to(actor, live)
 
     def restore_link(self, state: SeatState) -> Link | None:
         """The link of a launch that a daemon before this one followed.
@@ -304,6 +325,7 @@ class LaunchRunner:
         chunks = await connection.chunks(link.fed)
         async for _, data in chunks:
             await actor.absorb(link, data)
+            actor.fault = None
             if link.offset - acknowledged >= _ACK_EVERY_BYTES:
                 acknowledged = await _acknowledge(connection, link.offset)
 
@@ -390,6 +412,14 @@ class LaunchRunner:
                 ),
                 drop_launch=launch,
             )
+
+
+def _fault_of(error: Exception) -> Problem:
+    return Problem(
+        code="internal",
+        message=f"Inspan failed with {type(error).__name__}, so the harness is not followed for now.",
+        hint="It is tried again; see `inspan daemon logs`.",
+    )
 
 
 async def _acknowledge(connection: HolderConnection, offset: int) -> int:

@@ -283,6 +283,8 @@ def _status(state: SeatState, facts: HarnessFacts, activity: ActivityView) -> st
         if _is_done(state):
             return activity.value
         return "failed" if state.launch.reason in ("failed", "never_started") else "exited"
+    if facts.problem is not None and facts.problem.code == "internal":
+        return "unknown"
     if launch.status == "stopping":
         return "stopping"
     if state.permissions or state.questions:
