@@ -93,6 +93,8 @@ class SeatActor:
         self.stop_wanted = asyncio.Event()
         self.is_attached = False
         self.fault: Problem | None = None
+        self._seen: Context | None = None
+        self._seen_at = 0.0
         self._store = store
         self._context = context
         self._classify = classify
