@@ -42,6 +42,35 @@ def test_every_command_has_a_summary_an_example_and_words_for_each_argument(pars
     assert "--json" in shown
 
 
+@pytest.mark.parametrize("parser", list(_parsers()), ids=lambda parser: parser.prog)
+def test_a_help_says_what_the_command_does_and_fits_into_80_columns(
+    parser: Parser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    shown, _, examples = parser.format_help().partition("\nexamples:\n")
+
+    said = " ".join(shown.split())
+    assert f"{parser.summary[:1].upper()}{parser.summary[1:]}." in said
+    assert [line for line in shown.splitlines() if len(line) > 80] == []
+    assert [line for line in examples.splitlines() if len(line) > 100] == []
+
+
+def test_the_help_fits_into_80_columns() -> None:
+    assert [line for line in inspan("--help").out.splitlines() if len(line) > 80] == []
+
+
+@pytest.mark.parametrize(
+    ("words", "fact"),
+    [
+        (["send"], "SEAT is missing."),
+        (["seat", "fork"], "NAME, NEW are missing."),
+        (["seat"], "ACTION is missing."),
+    ],
+)
+def test_what_is_missing_is_named_and_nothing_that_may_be_left_out(words: list[str], fact: str) -> None:
+    assert inspan(*words).err.splitlines()[0] == f"inspan: {fact}"
+
+
 def test_the_postures_are_those_of_the_model() -> None:
     parser = parser_of("seat").actions["add"]
     choices = {action.dest: list(action.choices or []) for action in parser._actions}  # pyright: ignore[reportPrivateUsage]

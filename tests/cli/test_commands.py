@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from inspan.model.errors import ERROR_CODES
 from support.program import inspan
 from support.scripted_http import Answer, Request, ScriptedHttp
 
@@ -40,6 +41,19 @@ PERMISSION: dict[str, Any] = {
 }
 
 
+SETTING: dict[str, Any] = {"name": "session mode", "wanted": "plan", "status": "accepted"}
+QUESTION: dict[str, Any] = {
+    "id": "q_1",
+    "seat": "review",
+    "message": "Which \x1b[31mbranch?",
+    "opened_at": "2026-11-30T12:00:00Z",
+    "fields": [
+        {"name": "branch", "kind": "choice", "is_required": True, "choices": [{"value": "main"}]},
+        {"name": "count", "kind": "integer", "title": "How many"},
+    ],
+}
+
+
 def answering(answers: Iterator[object]) -> Callable[[Request], object]:
     """One answer after the other."""
     return lambda _: next(answers)
@@ -71,6 +85,26 @@ ANSWERED: list[tuple[list[str], str, str, Any]] = [
     ),
     (["explain", "review"], "GET", "/v1/seats/review/explain", {"seat": "review", "evidence": []}),
     (["permissions"], "GET", "/v1/permissions", [PERMISSION]),
+    (["seat", "fork", "review", "other"], "POST", "/v1/seats/review/fork", {**SEAT, "name": "other"}),
+    (
+        ["seat", "set", "review", "--session-mode", "plan"],
+        "POST",
+        "/v1/seats/review/settings",
+        {**SEAT, "session": {"settings": [SETTING]}},
+    ),
+    (
+        ["session", "list", "review"],
+        "GET",
+        "/v1/seats/review/sessions",
+        {"seat": "review", "sessions": [{"id": "s_1", "workspace": "/src/app", "title": "\x1b]0;x"}]},
+    ),
+    (
+        ["session", "delete", "review", "s_1"],
+        "POST",
+        "/v1/seats/review/sessions/delete",
+        {"seat": "review", "session": "s_1"},
+    ),
+    (["questions"], "GET", "/v1/questions", [QUESTION]),
     (["store", "check"], "POST", "/v1/store/check", {"ok": True, "events": 3, "last_position": 3}),
     (["store", "rebuild"], "POST", "/v1/store/rebuild", {"ok": True, "events": 3, "last_position": 3}),
     (["daemon", "status"], "GET", "/v1/status", {"pid": 7, "version": "0.1.0", "api": 1}),
@@ -261,3 +295,163 @@ def test_json_is_one_value_whatever_the_daemon_said(daemon: ScriptedHttp) -> Non
 
     assert result.value == [{"name": "\ud800", "x": "\u2028\n"}]
     assert len(result.out.split("\n")) == 2
+
+
+def test_an_interrupt_has_a_code_that_is_listed() -> None:
+    def interrupt(_: object) -> object:
+        raise KeyboardInterrupt
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("inspan.cli.context.Context.seats", interrupt)
+        result = inspan("--json", "seat", "list")
+
+    assert result.status == 130
+    assert result.value["error"]["code"] == "interrupted"
+    assert "interrupted" in ERROR_CODES
+
+
+def test_a_seat_on_a_harness_that_cannot_work_is_added_with_a_warning_and_the_next_step(
+    daemon: ScriptedHttp,
+) -> None:
+    problem = {"code": "not_installed", "message": "Some Harness is not installed.", "hint": "Install it."}
+    daemon.on("POST", "/v1/seats", Answer(201, {**SEAT, "problem": problem}))
+
+    result = inspan("seat", "add", "review", "--harness", "h", "--workspace", "/tmp")
+
+    assert result.status == 0
+    assert result.out == "added review on some-harness\n"
+    assert result.err.splitlines() == ["warning: Some Harness is not installed.", "  next: Install it."]
+
+
+@pytest.mark.parametrize(
+    ("state", "outcome", "held", "status"),
+    [
+        ("queued", None, None, 0),
+        ("queued", None, "launch_failed", 0),
+        ("held", None, "launch_failed", 0),
+        ("started", "failed", None, 0),
+        ("refused", None, None, 10),
+        ("failed", "limited", None, 11),
+        ("failed", None, None, 13),
+        ("unknown", "lost", None, 14),
+    ],
+)
+def test_an_id_that_was_sent_before_says_what_became_of_it(
+    daemon: ScriptedHttp, state: str, outcome: str | None, held: str | None, status: int
+) -> None:
+    view = {"id": "x", "seat": "review", "state": state, "error": {"code": "c", "message": "It is so."}}
+    view |= {"turn_outcome": outcome} if outcome else {}
+    view |= {"held": held} if held else {}
+    daemon.on("POST", "/v1/seats/review/prompts", view)
+
+    for_people = inspan("send", "review", "--id", "x", "hello")
+    as_json = inspan("--json", "send", "review", "--id", "x", "hello")
+
+    assert for_people.status == as_json.status == status
+    assert "It is so." in for_people.err
+    assert all(word in for_people.out for word in filter(None, (state, outcome, held)))
+
+
+def test_a_prompt_that_is_missing_is_asked_for_with_the_ways_to_give_it(
+    daemon: ScriptedHttp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Terminal:
+        def isatty(self) -> bool:
+            return True
+
+    monkeypatch.setattr("sys.stdin", Terminal())
+
+    result = inspan("send", "review")
+
+    assert result.status == 2
+    assert result.err.splitlines() == [
+        "inspan: There is no prompt.",
+        "  next: Give it as the last words of the command, or pipe it in: `… < task.md`.",
+    ]
+    assert daemon.requests == []
+
+
+@pytest.mark.parametrize(
+    ("posture", "words"),
+    [
+        ({"unattended": "person", "permission_timeout_s": 3600.0}, "are rejected after 1 h"),
+        ({"unattended": "person", "permission_timeout_s": 90.0}, "are rejected after 1 min 30 s"),
+        ({"unattended": "person", "permission_timeout_s": None}, "wait for ever"),
+        ({"unattended": "reject", "permission_timeout_s": 3600.0}, "Inspan rejects every request"),
+        ({"unattended": "allow_once", "permission_timeout_s": 3600.0}, "Inspan allows each request once"),
+    ],
+)
+def test_a_posture_says_who_answers_and_what_happens_where_nobody_does(
+    daemon: ScriptedHttp, posture: dict[str, Any], words: str
+) -> None:
+    daemon.on("GET", "/v1/seats/review", {**SEAT, "posture": {**SEAT["posture"], **posture}})
+
+    lines = inspan("seat", "show", "review").out.splitlines()
+
+    [shown] = [line for line in lines if line.startswith("  requests")]
+    assert shown.endswith(words)
+    assert ("asks a person; unanswered requests" in shown) == (posture["unattended"] == "person")
+    assert any(line.endswith("approvals ask, sandbox none (default)") for line in lines)
+
+
+@pytest.mark.parametrize("position", [None, 7])
+def test_evidence_has_a_column_of_events_only_where_one_is_known(
+    daemon: ScriptedHttp, position: int | None
+) -> None:
+    lines: list[dict[str, Any]] = [{"source": "core", "rule": "r", "says": "s", "age_s": 3661.0}]
+    if position is not None:
+        lines.append({**lines[0], "position": position, "won": True})
+    daemon.on("GET", "/v1/seats/review/explain", {"seat": "review", "evidence": lines})
+
+    head, *rows = inspan("explain", "review").out.splitlines()[-1 - len(lines) :]
+
+    assert head.split() == ["WON", "SOURCE", "SAYS", "AGE", *([] if position is None else ["EVENT"]), "RULE"]
+    assert "1 h 1 min" in rows[0]
+    if position is not None:
+        assert rows[1].split()[0] == "yes"
+        assert str(position) in rows[1]
+
+
+def test_a_list_of_harnesses_says_in_one_word_whether_each_is_installed(daemon: ScriptedHttp) -> None:
+    daemon.on(
+        "GET",
+        "/v1/harnesses",
+        [
+            {"id": "there", "name": "T", "installed": "yes"},
+            {"id": "absent", "name": "A", "installed": "no"},
+            {"id": "open", "name": "O"},
+            {"id": "faulty", "name": "F", "problem": {"message": "Its manifest is wrong."}},
+        ],
+    )
+
+    result = inspan("harness", "list")
+
+    last = [line.split()[-1] for line in result.out.splitlines()[1:4]]
+    assert last == ["yes", "no", "-"]
+    assert result.out.rstrip().endswith("Its manifest is wrong.")
+    assert result.err.splitlines() == [
+        "  next: `inspan harness probe ID` asks one for its version and its sign-in"
+    ]
+
+
+def test_a_probe_of_all_is_a_line_each_and_more_only_where_it_is_asked_for(daemon: ScriptedHttp) -> None:
+    problem = {"code": "not_installed", "message": "It is not installed.", "hint": "Install it."}
+    daemon.on("GET", "/v1/harnesses", [{"id": f"h{number}"} for number in range(9)])
+    for number in range(9):
+        absent = {"harness": f"h{number}", "installed": "no", "problems": [problem]}
+        daemon.on("POST", f"/v1/harnesses/h{number}/probe", absent)
+
+    short, long = inspan("harness", "probe", "--all"), inspan("harness", "probe", "--all", "-v")
+
+    assert len(short.out.splitlines()) == 1 + 9
+    assert len(short.err.splitlines()) == 1
+    assert long.out.count("next: Install it.") == 9
+
+
+def test_a_seat_that_lacks_a_harness_is_offered_those_that_are_installed(daemon: ScriptedHttp) -> None:
+    there, absent = {"id": "there", "installed": "yes"}, {"id": "absent", "installed": "no"}
+    daemon.on("GET", "/v1/harnesses", [there, absent])
+    assert inspan("seat", "add", "x").err.splitlines()[1].endswith("installed here: there.")
+
+    daemon.on("GET", "/v1/harnesses", [absent])
+    assert inspan("run", "hello").err.splitlines()[1].endswith("once it is installed: absent.")

@@ -1,5 +1,6 @@
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -89,9 +90,78 @@ def test_a_harness_that_is_absent_is_a_fact_and_one_with_a_problem_a_warning(dae
         {"harness": "odd", "installed": "yes", "tested": "no", "version": "9"},
     )
 
-    levels = _levels()
+    findings = {one["name"]: one for one in inspan("--json", "doctor").value["findings"]}
 
-    assert (levels["absent"], levels["odd"], levels["faulty"]) == ("ok", "warn", "warn")
+    assert (findings["odd"]["level"], findings["faulty"]["level"]) == ("warn", "warn")
+    assert "absent" not in findings
+    assert findings["harnesses"]["level"] == "ok"
+    assert findings["harnesses"]["fact"].startswith("1 more can be installed")
+
+
+def test_a_harness_that_is_known_to_be_absent_is_not_probed(daemon: ScriptedHttp) -> None:
+    daemon.on("GET", "/v1/harnesses", [{"id": "absent", "installed": "no"}])
+
+    assert "none is installed" in inspan("doctor").out
+    assert daemon.bodies("POST", "/v1/harnesses/absent/probe") == []
+
+
+def test_harnesses_are_looked_at_without_a_daemon_too() -> None:
+    findings = {one["name"]: one for one in inspan("--json", "doctor").value["findings"]}
+
+    assert findings["demo"]["level"] == "ok"
+    assert findings["demo"]["fact"][0].isdecimal()
+    assert not Path(os.environ["INSPAN_HOME"]).exists()
+
+
+HINT = {"hint": "Do that."}
+SEATS: list[tuple[dict[str, Any], str, str]] = [
+    ({"problem": {"code": "c", "message": "It is not installed.", **HINT}}, "fail", "It is not installed."),
+    ({"queue": [{"id": "d", "held": "launch_failed", **HINT}]}, "warn", "1 prompt held: launch_failed"),
+    (
+        {"needs_input": [{"kind": "permission", "summary": "Run ls", "request": "p_1"}]},
+        "warn",
+        "waits for you: Run ls",
+    ),
+    (
+        {"status": "failed", "launch": {"id": "l", "status": "ended", "error": {"message": "No.", **HINT}}},
+        "warn",
+        "its newest launch failed: No.",
+    ),
+]
+
+
+@pytest.mark.parametrize(("view", "level", "fact"), SEATS, ids=[fact for *_, fact in SEATS])
+def test_a_seat_that_wants_attention_has_a_line_with_the_next_step(
+    daemon: ScriptedHttp, view: dict[str, Any], level: str, fact: str
+) -> None:
+    daemon.on("GET", "/v1/harnesses", [])
+    daemon.on("GET", "/v1/seats", [{"name": "a", "status": "idle", **view}, {"name": "b", "status": "idle"}])
+
+    result = inspan("--json", "doctor")
+    findings = {one["name"]: one for one in result.value["findings"]}
+
+    assert result.status == (1 if level == "fail" else 0)
+    assert (findings["seat a"]["level"], findings["seat a"]["fact"]) == (level, fact)
+    assert "Do that." in findings["seat a"]["remedy"] or "inspan approve p_1" in findings["seat a"]["remedy"]
+    assert "seat b" not in findings
+    assert findings["seats"]["fact"] == "1 seat of 2 is well"
+
+
+def test_seats_that_never_ran_are_not_counted_as_lost(daemon: ScriptedHttp) -> None:
+    (Path(os.environ["INSPAN_HOME"]) / "launches" / "l_1").mkdir(parents=True, mode=0o700)
+    (Path(os.environ["INSPAN_HOME"]) / "launches" / "l_1" / "claim").write_text("abandoned\n")
+    daemon.on("GET", "/v1/harnesses", [])
+    daemon.on("GET", "/v1/seats", [{"name": "a", "status": "stopped"}])
+
+    assert _levels()["launches"] == "ok"
+
+
+def test_seats_that_cannot_be_listed_fail_with_the_reason(daemon: ScriptedHttp) -> None:
+    daemon.on("GET", "/v1/harnesses", [])
+    daemon.fail("GET", "/v1/seats", "store_corrupt", group="store", status=503)
+
+    [finding] = [one for one in inspan("--json", "doctor").value["findings"] if one["name"] == "seats"]
+    assert (finding["level"], finding["fact"]) == ("fail", "It is store_corrupt.")
 
 
 def test_every_warning_and_failure_comes_with_a_remedy(daemon: ScriptedHttp) -> None:

@@ -66,6 +66,11 @@ def test_an_error_s_status_says_who_must_act(error: InspanError, status: Exit) -
     assert exit_of_error(error) is status
 
 
+def test_a_status_that_only_some_commands_end_with_says_which() -> None:
+    assert "`watch --until`" in EXIT_MEANINGS[Exit.TIMEOUT]
+    assert "`start --wait`" in EXIT_MEANINGS[Exit.NEEDS_PERSON]
+
+
 def test_no_known_error_ends_with_success() -> None:
     for code in ERROR_CODES:
         assert exit_of_error(UsageError("…", code=code)) is not Exit.OK

@@ -99,6 +99,82 @@ def test_time_that_runs_out_is_told_apart_from_a_person_who_is_waited_for(daemon
     assert result.status == 15
     assert "inspan approve p_1" in result.out
     assert "inspan approve p_1" in result.err
+    assert "time ran out while a person owes an answer" in result.err
+
+
+def test_time_that_runs_out_is_said_with_what_goes_on(daemon: ScriptedHttp) -> None:
+    ScriptedTurn(daemon, SENDING)
+
+    result = inspan("send", "review", "--wait", "--timeout", "0.2", "hello")
+
+    assert "  time ran out; it goes on: `inspan watch review`" in result.err.splitlines()
+
+
+NOT_INSTALLED = {"code": "not_installed", "message": "It is not installed.", "hint": "Install it."}
+
+
+def test_what_kept_a_prompt_from_its_turn_is_said_once_with_each_next_step(daemon: ScriptedHttp) -> None:
+    turn = ScriptedTurn(
+        daemon,
+        ("launch_ended", {"reason": "never_started", "error": NOT_INSTALLED}),
+        ("delivery_held", {"why": "launch_failed", "error": NOT_INSTALLED}),
+    )
+    held = {"held": "launch_failed", "hint": "`inspan start review` sends it."}
+    daemon.on("POST", "/v1/seats/review/prompts", _with(turn, daemon, **held))
+
+    result = inspan("send", "review", "--wait", "hello")
+    said = (result.out + result.err).splitlines()
+
+    assert result.status == 15
+    assert sum("It is not installed." in line for line in said) == 1
+    assert [line for line in said if "next:" in line] == [
+        "  next: Install it.",
+        "  next: `inspan start review` sends it.",
+    ]
+    assert sum("prompt held" in line for line in said) == 1
+
+
+def test_an_error_that_ended_a_turn_is_said_once(daemon: ScriptedHttp) -> None:
+    error = {"code": "harness_exited", "message": "The harness exited.", "hint": "Look at it."}
+    ended = ("turn_ended", {"turn": "t_1", "outcome": "failed", "error": error})
+    ScriptedTurn(daemon, SENDING, ended)
+    daemon.on("GET", "/v1/turns/t_1", {"id": "t_1", "outcome": "failed", "error": error})
+
+    result = inspan("send", "review", "--wait", "hello")
+
+    assert result.out == ""
+    assert result.err.splitlines() == ["turn failed  t_1", "  The harness exited.", "  next: Look at it."]
+
+
+def test_an_error_that_only_an_event_told_is_not_lost(daemon: ScriptedHttp) -> None:
+    ScriptedTurn(
+        daemon,
+        ("launch_ended", {"reason": "failed", "error": NOT_INSTALLED}),
+        ("delivery_held", {"why": "launch_failed"}),
+    )
+
+    assert "  It is not installed." in inspan("send", "review", "--wait", "hello").err.splitlines()
+
+
+def test_how_a_turn_ended_is_said_once_with_its_tokens(daemon: ScriptedHttp) -> None:
+    ScriptedTurn(daemon, SENDING, HELLO, _ended("completed"))
+    usage = {"total_tokens": 1, "kind": "turn"}
+    view = {"id": "t_1", "outcome": "completed", "raw_reason": "end_turn", "usage": usage}
+    daemon.on("GET", "/v1/turns/t_1", view)
+
+    result = inspan("run", "--seat", "review", "hello")
+
+    assert result.err.splitlines() == ["turn completed (end_turn)  1 token, counted per turn  t_1"]
+    assert "turn" not in result.out
+
+
+@pytest.mark.parametrize(("ahead", "words"), [(1, "after 1 other prompt"), (2, "after 2 other prompts")])
+def test_the_prompts_ahead_are_counted_in_words(daemon: ScriptedHttp, ahead: int, words: str) -> None:
+    turn = ScriptedTurn(daemon, SENDING, _ended("completed"))
+    daemon.on("POST", "/v1/seats/review/prompts", _with(turn, daemon, ahead=ahead))
+
+    for options in ([], ["--wait"]):
+        assert words in inspan("send", "review", *options, "hello").out.splitlines()[0]
 
 
 def test_a_prompt_that_ended_before_is_read_back_and_not_waited_for(daemon: ScriptedHttp) -> None:
@@ -252,11 +328,14 @@ def test_a_person_at_the_terminal_is_asked_and_answers(
     with _terminal("send", "review", "--wait", "hello") as (handle, process):
         shown = _expect(handle, b"Ctrl-C cancels")
         os.write(handle, typed)
-        shown += _expect(handle, b"turn ended")
+        shown += _expect(handle, b"completed")
         status = process.wait(timeout=DEADLINE_S)
 
     assert status == 0
-    assert b"Run ls" in shown
+    assert shown.count(b"Run ls") == (2 if len(typed.splitlines()) == 2 else 1)
+    assert b"asks:" not in shown
+    assert b"by you" in shown
+    assert b"operator" not in shown
     assert b"No way" in shown
     assert b'{"command": "ls"}' in shown
     assert daemon.bodies("POST", "/v1/permissions/p_1/answer") == [answer]
@@ -267,10 +346,10 @@ def test_a_question_that_somebody_else_answered_is_dropped(daemon: ScriptedHttp)
     with _terminal("send", "review", "--wait", "hello") as (handle, process):
         _expect(handle, b"Ctrl-C cancels")
         turn.tell("permission_answered", request="p_1", decision="allow", by="operator", option_name="Yes")
-        _expect(handle, b"answered")
+        _expect(handle, b"by an operator")
         os.write(handle, b"d\n")
         turn.end("completed")
-        _expect(handle, b"turn ended")
+        _expect(handle, b"completed")
         status = process.wait(timeout=DEADLINE_S)
 
     assert status == 0
@@ -285,7 +364,7 @@ def test_an_answer_that_came_too_late_is_said_and_the_wait_goes_on(daemon: Scrip
         os.write(handle, b"a\n")
         _expect(handle, b"It is permission_closed.")
         turn.end("completed")
-        _expect(handle, b"turn ended")
+        _expect(handle, b"completed")
         status = process.wait(timeout=DEADLINE_S)
 
     assert status == 0
@@ -309,6 +388,18 @@ def test_a_reader_that_leaves_ends_the_program_without_a_word(daemon: ScriptedHt
             process.stderr.close()
 
 
+def _with(turn: ScriptedTurn, daemon: ScriptedHttp, **more: object) -> Callable[[Request], dict[str, Any]]:
+    """How `turn` answers a prompt that comes in, with more in the prompt's view."""
+    queue = daemon.answers[("POST", "/v1/seats/review/prompts")]
+
+    def answer(request: Request) -> dict[str, Any]:
+        view = {**queue(request), **more}
+        turn.delivery.update(more)
+        return view
+
+    return answer
+
+
 def _read(process: subprocess.Popen[bytes]) -> bytes:
     assert process.stdout is not None
     ready, _, _ = select.select([process.stdout], [], [], 0)
@@ -320,7 +411,7 @@ def _terminal(*words: str) -> Generator[tuple[int, subprocess.Popen[bytes]]]:
     """A run of the program on a terminal of its own: its handle, and the process."""
     handle, far = pty.openpty()
     process = subprocess.Popen(
-        [sys.executable, "-m", "inspan.cli", *words], stdin=far, stdout=far, stderr=subprocess.DEVNULL
+        [sys.executable, "-m", "inspan.cli", *words], stdin=far, stdout=far, stderr=far
     )
     os.close(far)
     try:

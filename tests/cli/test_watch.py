@@ -61,11 +61,27 @@ def test_the_log_is_shown_before_an_idle_seat_is_left(daemon: ScriptedHttp) -> N
 
 def test_only_the_wanted_types_are_shown(daemon: ScriptedHttp) -> None:
     _seats(daemon, BUSY, BUSY, IDLE)
+    daemon.on("GET", "/v1/events", [])
     daemon.emit(envelope(1, "noise", lines=1), envelope(2, "turn_ended", outcome="completed"))
 
     result = inspan("--json", "watch", "review", "--until", "idle", "--types", "turn_ended,plan")
 
     assert [one["type"] for one in result.values] == ["turn_ended"]
+
+
+def test_a_type_that_does_not_exist_is_refused_where_something_is_waited_for(daemon: ScriptedHttp) -> None:
+    _seats(daemon, BUSY)
+    daemon.fail("GET", "/v1/events", "invalid_argument", status=400)
+
+    assert inspan("watch", "review", "--until", "idle", "--types", "turn_end").status == 2
+    assert daemon.streams == []
+
+
+def test_the_daemon_is_asked_only_for_the_wanted_types(daemon: ScriptedHttp) -> None:
+    inspan("watch", "--types", "turn_ended, plan", "--timeout", "0.1")
+
+    [asked] = [one.query for one in daemon.requests if one.path == "/v1/events/stream"]
+    assert asked["types"] == "turn_ended,plan"
 
 
 def test_time_that_runs_out_has_a_status_only_where_something_was_waited_for(daemon: ScriptedHttp) -> None:

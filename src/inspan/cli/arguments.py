@@ -45,8 +45,8 @@ class Parser(argparse.ArgumentParser):
     def __init__(self, *, prog: str, summary: str = "", description: str = "", **_: object):
         super().__init__(
             prog=prog,
-            description=description or summary,
-            formatter_class=argparse.RawDescriptionHelpFormatter,
+            description=" ".join(f"{_sentence(summary)} {description}".split()),
+            formatter_class=_Formatter,
             allow_abbrev=False,
             add_help=False,
         )
@@ -107,6 +107,9 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Raises what argparse would print."""
+        missing = message.removeprefix("the following arguments are required: ")
+        if missing != message:
+            message = f"{missing} {'are' if ', ' in missing else 'is'} missing"
         raise UsageError(f"{message[:1].upper()}{message[1:]}.", hint=f"See `{self.prog} --help`.")
 
 
@@ -116,6 +119,17 @@ def seconds(word: str) -> float:
     if not 0 < value < 1e9:
         raise ValueError(word)
     return value
+
+
+class _Formatter(argparse.HelpFormatter):
+    """Fits descriptions to the terminal; examples stay as they are written, to be copied."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        return text if text.startswith("examples:") else super()._fill_text(text, width, indent)
+
+
+def _sentence(words: str) -> str:
+    return f"{words[:1].upper()}{words[1:]}." if words else ""
 
 
 Build = Callable[[Parser], None]

@@ -52,8 +52,8 @@ COMMANDS: dict[str, Command] = {
                    "says and does.\nThe exit status is the turn's outcome. Ctrl-C cancels the turn; a second one "
                    "leaves and lets it go on.\nA seat that it made is stopped and removed again, unless --keep is "
                    "given or its work is not over.\nWith --json: one value at the end."),
-    "harness": Command("seats", "list, show, probe, trust and replay harnesses", "harness", "build_harness"),
-    "seat": Command("seats", "add, list, show and remove seats", "seat", "build_seat"),
+    "harness": Command("seats", "list, show, probe, check, trust and replay harnesses", "harness", "build_harness"),
+    "seat": Command("seats", "add, list, show, fork, set up and remove seats", "seat", "build_seat"),
     "start": Command("seats", "start a seat's harness and resume its conversation", "life", "build_start",
                      "Resumes the seat's conversation where it has one, and never begins a new one unasked.\n"
                      "Sending a prompt starts the harness too: this is for when you want it ready."),
@@ -73,7 +73,7 @@ COMMANDS: dict[str, Command] = {
     "turns": Command("work", "list a seat's turns and how each ended", "work", "build_turns"),
     "explain": Command("work", "say why a seat shows what it shows", "work", "build_explain",
                        "Prints the evidence, the strongest first, and which of it decided."),
-    "permissions": Command("permissions", "list what waits for an answer", "permissions", "build_permissions"),
+    "permissions": Command("permissions", "list the permissions that harnesses wait for", "permissions", "build_permissions"),
     "approve": Command("permissions", "allow what a harness asks", "permissions", "build_approve",
                        "Takes a request's id, or a seat's name where that seat has one open request.\nThe harness's "
                        "own option is chosen by its kind: to allow once, unless --always or --option says otherwise."),

@@ -121,6 +121,7 @@ class Context:
         *,
         seat: str | None = None,
         after: int,
+        types: str | None = None,
         is_reviving: bool = False,
         on_gap: Callable[[str], None] | None = None,
     ) -> EventStream:
@@ -130,6 +131,7 @@ class Context:
             revive=self.revive if is_reviving else None,
             seat=seat,
             after=after,
+            types=types,
             on_gap=on_gap,
         )
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from .amounts import counted
+from .answers import by_whom
 from .fields import Json, flag, items, record, records, text
 from .output import Piece, bad, bold, cut, dim, toned, warn
 
@@ -48,7 +50,7 @@ def tell_conversation(kind: str, event: Json) -> list[Piece]:
         case "question_answered":
             return _answered(event)
         case "options_offered":
-            return [dim(f"offers {len(items(event, 'options'))} session options")]
+            return [dim(f"offers {counted(len(items(event, 'options')), 'session option')}")]
         case "setting_answered":
             name = text(event, "option") or "session mode"
             said = f"{name} = {text(event, 'value')}"
@@ -58,7 +60,7 @@ def tell_conversation(kind: str, event: Json) -> list[Piece]:
         case "sessions_listed":
             if refused:
                 return [bad("the harness did not list its sessions"), *_why(refused)]
-            return [dim(f"the harness lists {len(items(event, 'sessions'))} sessions")]
+            return [dim(f"the harness lists {counted(len(items(event, 'sessions')), 'session')}")]
         case "session_deleted":
             if refused:
                 return [bad("the harness did not delete the session"), *_why(refused)]
@@ -93,20 +95,12 @@ def _wanted(event: Json) -> list[Piece]:
 
 
 def _answered(event: Json) -> list[Piece]:
-    by = {
-        "operator": "by you or another operator",
-        "posture": "by the seat's posture",
-        "expiry": "because nobody answered in time",
-        "cancel": "because the turn was cancelled",
-        "launch_end": "because the harness ended",
-        "harness": "by the harness itself",
-    }.get(text(event, "by"), text(event, "by"))
     filled = ", ".join(record(event, "content"))
     reason = text(event, "reason")
     return [
         "question answered: ",
         toned(text(event, "action")),
-        f" {by}",
+        f" {by_whom(text(event, 'by'))}",
         dim(f"  {cut(filled, 80)}" if filled else ""),
         dim(f"  {cut(reason, 80)}" if reason else ""),
     ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .amounts import counted
 from .arguments import Namespace, Parser
 from .context import Context
 from .exits import Exit
@@ -30,7 +31,9 @@ def _doctor(context: Context, _: Namespace) -> int:
         context.output.value({"ok": failed == 0, "findings": [one._asdict() for one in findings]})
     else:
         context.output.line()
-        context.output.line(f"{len(findings)} looked at, {warned} warnings, {failed} failures")
+        context.output.line(
+            f"{counted(len(findings), 'line')}, {counted(warned, 'warning')}, {counted(failed, 'failure')}"
+        )
     return Exit.INTERNAL if failed else Exit.OK
 
 

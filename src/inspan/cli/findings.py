@@ -53,8 +53,19 @@ def find_all(context: Context) -> Iterator[Finding]:
     status, finding = _daemon(context)
     yield finding
     yield _store(context.home, status)
-    yield from _launches(context, status)
-    yield from _harnesses(context, status)
+    seats, fault = _seats(context, status)
+    yield from _launches(context.home, status, seats)
+    if fault is not None:
+        yield fault
+    elif status:
+        from .seat_findings import find_of_seats
+
+        yield from find_of_seats(seats)
+    else:
+        yield Finding("ok", "seats", "not asked, since no daemon runs; `inspan seat list` starts one")
+    from .harness_findings import find_of_harnesses
+
+    yield from find_of_harnesses(context, is_served=bool(status))
 
 
 def _python() -> Finding:
@@ -181,9 +192,18 @@ def _store(home: Home, status: Json) -> Finding:
     return Finding("ok", "log", f"{shown}, whole at a quick look")
 
 
-def _launches(context: Context, status: Json) -> Iterator[Finding]:
+def _seats(context: Context, status: Json) -> tuple[list[Json], Finding | None]:
+    if not status:
+        return [], None
     try:
-        folders = sorted(entry.name for entry in os.scandir(context.home.launches) if entry.is_dir())
+        return records(context.call("GET", "/v1/seats", is_starting=False, timeout_s=_CALL_S)), None
+    except InspanError as error:
+        return [], Finding("fail", "seats", error.message, error.hint or "See `inspan daemon logs`.")
+
+
+def _launches(home: Home, status: Json, seats: list[Json]) -> Iterator[Finding]:
+    try:
+        folders = sorted(entry.name for entry in os.scandir(home.launches) if entry.is_dir())
     except OSError:
         folders = []
     if not folders:
@@ -194,7 +214,7 @@ def _launches(context: Context, status: Json) -> Iterator[Finding]:
     alive: list[str] = []
     for folder in folders:
         try:
-            if not LaunchDisk(context.home.launch_folder(folder)).is_holder_dead():
+            if not LaunchDisk(home.launch_folder(folder)).is_holder_dead():
                 alive.append(folder)
         except InspanError as error:
             yield Finding("warn", "launches", f"{folder}: {error.message}", "Look into its folder.")
@@ -203,8 +223,8 @@ def _launches(context: Context, status: Json) -> Iterator[Finding]:
             "ok", "launches", f"{len(alive)} of {len(folders)} live; the next daemon attaches to them"
         )
         return
-    seats = records(context.call("GET", "/v1/seats", is_starting=False, timeout_s=_CALL_S))
-    known = {text(seat, "launch", "id") for seat in seats if text(seat, "launch", "status") != "ended"}
+    launches = [record(seat, "launch") for seat in seats]
+    known = {text(one, "id") for one in launches if one and text(one, "status") != "ended"}
     if stale := [folder for folder in alive if folder not in known]:
         yield Finding(
             "warn",
@@ -221,37 +241,3 @@ def _launches(context: Context, status: Json) -> Iterator[Finding]:
         )
     if not stale and not lost:
         yield Finding("ok", "launches", f"{len(alive)} live, {len(folders) - len(alive)} ended")
-
-
-def _harnesses(context: Context, status: Json) -> Iterator[Finding]:
-    if not status:
-        yield Finding("ok", "harnesses", "not asked, since no daemon runs: `inspan harness probe --all` does")
-        return
-    for harness in records(context.call("GET", "/v1/harnesses", is_starting=False, timeout_s=_CALL_S)):
-        yield _harness(context, harness)
-
-
-def _harness(context: Context, harness: Json) -> Finding:
-    name = text(harness, "id")
-    if problem := record(harness, "problem"):
-        return Finding("warn", name, text(problem, "message"), text(problem, "hint"))
-    try:
-        from .context import at
-
-        found = record(
-            context.call("POST", at("harnesses", name, "probe"), is_starting=False, timeout_s=_CALL_S)
-        )
-    except InspanError as error:
-        return Finding("warn", name, error.message, error.hint)
-    installed = text(found, "installed", default="unknown")
-    if installed == "no":
-        # Nobody has every harness: one that is absent is a fact, not a fault.
-        return Finding("ok", name, "not installed")
-    version = text(found, "version", default="of an unknown version")
-    problems = records(found, "problems")
-    if problems:
-        return Finding("warn", name, text(problems[0], "message"), text(problems[0], "hint"))
-    if text(found, "tested") == "no":
-        remedy = "It may work; the tested versions are in `inspan harness show`."
-        return Finding("warn", name, f"{version} is outside the tested versions", remedy)
-    return Finding("ok", name, version)

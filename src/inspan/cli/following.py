@@ -13,10 +13,15 @@ from .exits import Exit, exit_of_delivery, exit_of_outcome
 from .fields import Json, record, text
 from .interrupts import Interrupts
 from .output import Piece, dim, toned, warn
+from .phrases import outcome_words, usage_words
 from .questions import Questions
 from .rendering import Renderer
 
 __all__ = ["Ending", "Follower", "has_person", "is_over", "tell_ending"]
+
+_MAY_BE_LAST = ("delivery_held", "delivery_refused", "delivery_failed", "delivery_unknown")
+_TOLD_AT_THE_END = (*_MAY_BE_LAST, "turn_ended", "launch_ended", "session_open_failed")
+"""Kinds of events whose errors are one story with the prompt's own end."""
 
 
 class Ending(NamedTuple):
@@ -29,6 +34,8 @@ class Ending(NamedTuple):
         text: What the harness answered, put together.
         permissions: How its permission requests were answered.
         waiting: Ids of permission requests that are still open.
+        errors: What events on the way said went wrong, beside the delivery's and the turn's own errors.
+        has_run_out: Time ran out: the prompt's story goes on.
     """
 
     status: Exit
@@ -37,6 +44,8 @@ class Ending(NamedTuple):
     text: str
     permissions: list[Json]
     waiting: list[str]
+    errors: list[Json]
+    has_run_out: bool
 
     def as_json(self) -> Json:
         """The value that `--json` prints."""
@@ -78,6 +87,7 @@ class Follower:
         self._has_begun = False
         self._words: list[str] = []
         self._message = ""
+        self._errors: list[Json] = []
 
     def follow(self, *, timeout_s: float | None = None) -> Ending:
         """Waits until the prompt's turn has ended, or the prompt will have none, or time ran out.
@@ -123,13 +133,22 @@ class Follower:
             return False
         if kind == "message_chunk" and text(event, "role") == "agent":
             self._hear(event)
-        if self._renderer is not None and kind not in ("delivery_queued", "delivery_sending"):
-            self._renderer.show(envelope)
+        if kind in _TOLD_AT_THE_END and (error := record(event, "error")):
+            self._errors.append(error)
+            event = {**event, "error": None}
+        is_last = kind == "turn_ended" or (
+            kind in _MAY_BE_LAST and is_over(record(self._context.get(at("deliveries", self._id))))
+        )
+        if not is_last and kind not in ("delivery_queued", "delivery_sending"):
+            self._show(kind, envelope, event)
         self._questions.note(kind, self._seat, event)
-        if kind == "turn_ended":
-            return True
-        ends = kind in ("delivery_held", "delivery_refused", "delivery_failed", "delivery_unknown")
-        return ends and is_over(record(self._context.get(at("deliveries", self._id))))
+        return is_last
+
+    def _show(self, kind: str, envelope: Json, event: Json) -> None:
+        if kind == "permission_answered" and self._questions.is_answered_here(text(event, "request")):
+            event = {**event, "by": "you"}
+        if self._renderer is not None and not self._questions.is_asked_here(kind):
+            self._renderer.show({**envelope, "event": event})
 
     def _is_ours(self, kind: str, envelope: Json, event: Json) -> bool:
         if kind.startswith("delivery_"):
@@ -168,6 +187,8 @@ class Follower:
             "".join(self._words),
             self._questions.answered,
             self._questions.open,
+            self._errors,
+            has_run_out=status is not None,
         )
 
     def _tell_gap(self, why: str) -> None:
@@ -191,25 +212,32 @@ def is_over(delivery: Json) -> bool:
 
 
 def tell_ending(context: Context, ending: Ending) -> None:
-    """Prints what became of a prompt, and the next thing to do where there is one."""
-    delivery, output = ending.delivery, context.output
-    outcome, state = text(delivery, "turn_outcome"), text(delivery, "state")
+    """Prints what became of a prompt, each thing once, and what to do next where there is something."""
+    delivery, turn, output = ending.delivery, ending.turn, context.output
+    outcome, held = text(delivery, "turn_outcome"), text(delivery, "held")
     if outcome:
-        output.remark("turn ", toned(outcome), dim(f"  {text(ending.turn, 'id')}"))
+        ended = {**turn, "outcome": outcome}
+        output.remark("turn ", *outcome_words(ended), *usage_words(ended), dim(f"  {text(turn, 'id')}"))
     else:
-        output.remark("prompt ", toned(state), dim(f"  {text(delivery, 'id')}"))
-    error = record(delivery, "error") or record(ending.turn, "error")
-    if error:
-        output.remark("  ", text(error, "message"))
-    if ending.status in (Exit.TIMEOUT, Exit.NEEDS_PERSON) and not ending.waiting and state != "held":
-        output.remark(f"  time ran out; it goes on: `inspan watch {text(delivery, 'seat')}`")
+        state = text(delivery, "state")
+        output.remark(
+            "prompt ", toned(state), warn(f" ({held})" if held else ""), dim(f"  {text(delivery, 'id')}")
+        )
+    errors = [record(delivery, "error"), record(turn, "error"), *ending.errors]
+    for message in dict.fromkeys(text(error, "message") for error in errors):
+        if message:
+            output.remark("  ", message)
+    if ending.has_run_out:
+        why = "time ran out while a person owes an answer" if ending.waiting else "time ran out"
+        output.remark(f"  {why}; it goes on: `inspan watch {text(delivery, 'seat')}`")
     for request in ending.waiting:
         is_form = request.startswith("q")
         how = f"answer {request} --field NAME=VALUE" if is_form else f"approve {request}"
         other = f"answer {request} --decline" if is_form else f"deny {request}"
         output.remark(f"  next: `inspan {how}` or `inspan {other}`")
-    if hint := text(delivery, "hint") or text(error, "hint"):
-        output.remark("  next: ", hint)
+    for hint in dict.fromkeys([*(text(error, "hint") for error in errors), text(delivery, "hint")]):
+        if hint:
+            output.remark("  next: ", hint)
 
 
 def _status_of(delivery: Json) -> Exit:

@@ -13,13 +13,19 @@ __all__ = ["build_harness"]
 def build_harness(parser: Parser) -> None:
     """Adds the actions of `harness`."""
     listed = parser.action("list", "list the harnesses that are registered", _list)
-    listed.example("inspan harness list", "ids, modes, and what keeps one from being used")
+    listed.example("inspan harness list", "ids, modes, and which of them are installed here")
     show = parser.action("show", "show what a harness's manifest says", _show)
     show.name("harness", "harness", "the harness's id")
     show.example("inspan harness show ID", "modes, capabilities with their evidence, quirks")
     probe = parser.action("probe", "ask an installed harness what it is; no model call", _probe)
     probe.name("harness", "harness", "the harness's id", is_optional=True)
     probe.add_argument("--all", action="store_true", help="probe every harness")
+    probe.add_argument(
+        "-v",
+        "--verbose",
+        action="store_true",
+        help="with --all: also what stands in the way, and the next step",
+    )
     probe.example("inspan harness probe --all", "which of them are installed here, in which version")
     replay = parser.action(
         "replay",
@@ -64,18 +70,19 @@ def _list(context: Context, _: Namespace) -> int:
         context.output.value(harnesses)
         return 0
     context.output.table(
-        ["HARNESS", "NAME", "MODES", "ORIGIN", "USABLE"],
+        ["HARNESS", "NAME", "MODES", "ORIGIN", "INSTALLED"],
         [
             [
                 bold(text(one, "id")),
                 _name(one),
                 ", ".join(text(mode, "id") for mode in records(one, "modes")),
                 text(one, "origin"),
-                _usable(one),
+                _installed(one),
             ]
             for one in harnesses
         ],
     )
+    context.output.remark(dim("  next: `inspan harness probe ID` asks one for its version and its sign-in"))
     return 0
 
 
@@ -85,11 +92,18 @@ def _name(harness: Json) -> str:
     return f"{name} (scripted)" if is_unsaid else name
 
 
-def _usable(harness: Json) -> Piece:
+def _installed(harness: Json) -> Piece:
+    """Whether its program is found, or what is wrong with its manifest."""
     problem = record(harness, "problem")
     if problem:
         return bad(cut(text(problem, "message"), 80))
-    return dim("as far as its manifest goes; probe it")
+    match text(harness, "installed", default="unknown"):
+        case "no":
+            return dim("no")  # nobody has every harness: that is no fault
+        case "unknown":
+            return dim("-")
+        case word:
+            return toned(word)
 
 
 def _show(context: Context, args: Namespace) -> int:
@@ -186,8 +200,13 @@ def _probe(context: Context, args: Namespace) -> int:
             for one in results
         ]
         context.output.table(["HARNESS", "INSTALLED", "VERSION", "TESTED", "SIGNED IN", "PROGRAM"], rows)
-        for one in results:
-            _tell_probe(context.output, one, is_whole=not args.all)
+        if not args.all or args.verbose:
+            for one in results:
+                _tell_probe(context.output, one, is_whole=not args.all)
+        elif any(records(one, "problems") for one in results):
+            context.output.remark(
+                dim("  next: `inspan harness probe ID` says what stands in one's way; -v says it of all")
+            )
     from .exits import Exit
 
     return 0 if args.all or text(results[0], "installed") == "yes" else Exit.HARNESS

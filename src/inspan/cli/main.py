@@ -110,9 +110,8 @@ def _help(output: Output) -> int:
         return Exit.OK
     output.line(bold("usage:"), " inspan [--json] [--home DIR] COMMAND …")
     output.line()
-    output.line(
-        "Drives coding-agent harnesses through one contract: honest state, no prompt lost or sent twice."
-    )
+    output.line("Drives coding-agent harnesses through one contract: honest state, and no prompt")
+    output.line("lost or sent twice.")
     widest = max(map(len, COMMANDS))
     for group, heading in GROUPS.items():
         output.line()
@@ -121,9 +120,8 @@ def _help(output: Output) -> int:
             if command.group == group:
                 output.line(f"  {name:{widest}}  {command.summary}")
     output.line()
-    output.line(
-        "`inspan COMMAND --help` shows its options, with examples. Exit statuses are listed in docs/cli.md."
-    )
+    output.line("`inspan COMMAND --help` shows its options, with examples. Exit statuses are")
+    output.line("listed in docs/cli.md.")
     return Exit.OK
 
 

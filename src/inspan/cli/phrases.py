@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import time
 
+from .amounts import counted
+from .answers import by_whom
 from .conversation_phrases import CONVERSATION_KINDS, tell_conversation
 from .fields import Json, flag, items, number, record, records, text, texts
 from .output import Piece, bad, bold, cut, dim, good, toned, warn
 
-__all__ = ["asked", "clock", "option_names", "phrase", "since"]
+__all__ = ["asked", "clock", "option_names", "outcome_words", "phrase", "since", "usage_words"]
 
 _TEXT_COLUMNS = 100
 
@@ -59,6 +61,21 @@ def option_names(request: Json) -> str:
     """The harness's own labels of a request's options, in its order."""
     names = [cut(text(one, "name") or text(one, "id"), 40) for one in records(request, "options")]
     return f"[{' | '.join(names)}]" if names else "[no options]"
+
+
+def outcome_words(turn: Json) -> list[Piece]:
+    """How a turn ended, with the harness's own word for it where that is another one."""
+    outcome, raw = text(turn, "outcome"), text(turn, "raw_reason")
+    return [toned(outcome), dim(f" ({cut(raw, 60)})" if raw and raw != outcome else "")]
+
+
+def usage_words(turn: Json) -> list[Piece]:
+    """The tokens that a turn used, where they were counted."""
+    used = record(turn, "usage")
+    total = number(used, "total_tokens")
+    if total is None:
+        return []
+    return [dim(f"  {counted(int(total), 'token')}, counted per {text(used, 'kind', default='unknown')}")]
 
 
 def clock(at: str) -> str:
@@ -164,34 +181,17 @@ def _delivery(kind: str, event: Json) -> list[Piece]:
 
 
 def _turn_ended(event: Json) -> list[Piece]:
-    outcome, raw = text(event, "outcome"), text(event, "raw_reason")
-    pieces: list[Piece] = ["turn ended: ", toned(outcome)]
-    if raw and raw != outcome:
-        pieces.append(dim(f" ({cut(raw, 60)})"))
-    pieces.extend(_error(event))
-    used = record(event, "usage")
-    total = number(used, "total_tokens")
-    if total is not None:
-        pieces.append(dim(f"  {int(total)} tokens, counted per {text(used, 'kind', default='unknown')}"))
-    return pieces
+    return ["turn ended: ", *outcome_words(event), *_error(event), *usage_words(event)]
 
 
 def _answered(event: Json) -> list[Piece]:
     decision = text(event, "decision")
-    by = {
-        "operator": "by you or another operator",
-        "posture": "by the seat's posture",
-        "expiry": "because nobody answered in time",
-        "cancel": "because the turn was cancelled",
-        "launch_end": "because the harness ended",
-        "harness": "by the harness itself",
-    }.get(text(event, "by"), text(event, "by"))
     name = text(event, "option_name")
     reason = text(event, "reason")
     return [
         "answered: ",
         toned(decision),
-        f" {by}",
+        f" {by_whom(text(event, 'by'))}",
         dim(f"  {name!r}" if name else ""),
         dim(f"  {cut(reason, 80)}" if reason else ""),
     ]
@@ -207,7 +207,7 @@ def _content(kind: str, event: Json) -> list[Piece]:
             now = next((text(one, "content") for one in entries if text(one, "status") == "in_progress"), "")
             return [f"plan: {done} of {len(entries)} done", dim(f"  now: {cut(now, 80)}" if now else "")]
         case "commands":
-            return [dim(f"offers {len(items(event, 'names'))} commands")]
+            return [dim(f"offers {counted(len(items(event, 'names')), 'command')}")]
         case "mode":
             return [dim(f"session mode: {text(event, 'current')}")]
         case "config":
@@ -223,7 +223,8 @@ def _content(kind: str, event: Json) -> list[Piece]:
         case "session_info":
             return [dim(f"title: {cut(text(event, 'title') or 'unknown', 80)}")]
         case "noise":
-            return [dim(f"{number(event, 'lines')} lines of noise: {cut(text(event, 'sample'), 80)}")]
+            lines = counted(int(number(event, "lines") or 0), "line")
+            return [dim(f"{lines} of noise: {cut(text(event, 'sample'), 80)}")]
         case "protocol_fault":
             weight = "fatal" if flag(event, "fatal") else "the launch goes on"
             return [bad(f"protocol fault: {cut(text(event, 'message'), 120)}"), dim(f" ({weight})")]

@@ -12,6 +12,8 @@ from .fields import Json, record
 
 __all__ = ["queue_prompt", "read_prompt"]
 
+_HOW = "Give it as the last words of the command, or pipe it in: `… < task.md`."
+
 
 def read_prompt(words: list[str]) -> str:
     """The prompt: the words of the command line, or standard input for `-` and for none.
@@ -22,11 +24,11 @@ def read_prompt(words: list[str]) -> str:
     if words and words != ["-"]:
         prompt = " ".join(words)
     elif not words and sys.stdin.isatty():
-        raise UsageError("There is no prompt.", hint="Give it as words, or on standard input.")
+        raise UsageError("There is no prompt.", hint=_HOW)
     else:
         prompt = sys.stdin.buffer.read().decode("utf-8", "replace")
     if not prompt.strip():
-        raise UsageError("The prompt is empty.", hint="Give some text.")
+        raise UsageError("The prompt is empty.", hint=_HOW)
     return prompt
 
 

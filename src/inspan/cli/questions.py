@@ -42,6 +42,7 @@ class Questions:
         self._forms: dict[str, Json] = {}
         self._typed = b""
         self.answered: list[Json] = []
+        self._own: set[str] = set()
 
     @property
     def open(self) -> list[str]:
@@ -51,6 +52,14 @@ class Questions:
     def inputs(self) -> list[int]:
         """Descriptors to wait for: standard input while a question stands."""
         return [sys.stdin.fileno()] if self._can_ask and self._requests else []
+
+    def is_asked_here(self, kind: str) -> bool:
+        """Whether an event of this kind, once noted, is put to the person at once, which shows it whole."""
+        return kind == "permission_opened" and self._can_ask and not self._requests
+
+    def is_answered_here(self, request: str) -> bool:
+        """Whether the person at this terminal gave the answer."""
+        return request in self._own
 
     def note(self, kind: str, seat: str, event: Json) -> None:
         """Takes in an event of the turn."""
@@ -123,6 +132,7 @@ class Questions:
                 at("permissions", request, "answer"),
                 body={**body, "seat": text(self._requests[request], "seat")},
             )
+            self._own.add(request)
         except InspanError as error:
             if self._renderer is not None:
                 self._renderer.line(warn(error.message), f" {error.hint}")

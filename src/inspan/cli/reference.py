@@ -70,8 +70,7 @@ def render_reference() -> str:
 
 def _command(parser: Parser, *, level: int = 3) -> Iterator[str]:
     yield f"\n{'#' * level} `{_usage(parser)}`\n"
-    summary = parser.summary[:1].upper() + parser.summary[1:]
-    yield f"{summary}." + (f" {' '.join((parser.description or '').split())}" if _has_more(parser) else "")
+    yield parser.description or ""
     rows = [row for action in _own_actions(parser) if (row := _row(action))]
     if rows:
         yield "\n| argument | meaning |\n|---|---|"
@@ -82,10 +81,6 @@ def _command(parser: Parser, *, level: int = 3) -> Iterator[str]:
         yield "```"
     for action in parser.actions.values():
         yield from _command(action, level=level + 1)
-
-
-def _has_more(parser: Parser) -> bool:
-    return parser.description not in (None, "", parser.summary)
 
 
 def _own_actions(parser: Parser) -> list[argparse.Action]:

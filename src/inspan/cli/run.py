@@ -12,7 +12,7 @@ from .fields import number, record, text
 from .following import tell_ending
 from .output import dim
 from .prompts import queue_prompt, read_prompt
-from .seat import harness_label
+from .seat import harness_label, installed
 from .seat_options import add_seat_options, new_seat
 from .waiting import follow
 
@@ -24,7 +24,11 @@ _UNFINISHED = (Exit.NEEDS_PERSON, Exit.TIMEOUT)
 def build_run(parser: Parser) -> None:
     """Adds the arguments of `run`."""
     parser.add_argument(
-        "prompt", metavar="PROMPT", nargs="*", help="the prompt; - or nothing reads standard input"
+        "prompt",
+        metavar="PROMPT",
+        nargs="*",
+        default=[],
+        help="the prompt; - or nothing reads standard input",
     )
     parser.name_option("--harness", "harness", "the harness to seat (see `inspan harness list`)")
     parser.name_option("--seat", "seat", "the seat to use; made if it does not exist")
@@ -83,9 +87,9 @@ def _seat(context: Context, args: Namespace) -> tuple[str, bool]:
                 )
             return args.seat, False
     if not args.harness:
-        known = ", ".join(text(one, "id") for one in context.harnesses())
         raise UsageError(
-            "A harness or a seat is needed.", hint=f"Add --seat NAME, or --harness with one of: {known}."
+            "A harness or a seat is needed.",
+            hint=f"Add --seat NAME, or --harness with {installed(context)}.",
         )
     name = args.seat or "run-" + new_id("r")[-12:]
     seat = record(context.call("POST", "/v1/seats", body=new_seat(args, name)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .amounts import lasting
 from .arguments import Namespace, Parser
 from .context import Context, at
 from .fields import Json, flag, number, record, records, text, texts
@@ -10,7 +11,14 @@ from .phrases import since
 from .seat_options import add_seat_options, new_seat
 from .seat_sessions import add_session_actions, setting_pieces, tell_offers
 
-__all__ = ["build_seat", "harness_label", "status_label"]
+__all__ = ["build_seat", "harness_label", "installed", "status_label"]
+
+_UNATTENDED = {
+    "person": "asks a person",
+    "reject": "Inspan rejects every request",
+    "allow_once": "Inspan allows each request once",
+    "allow_always": "Inspan allows each request for good",
+}
 
 
 def build_seat(parser: Parser) -> None:
@@ -49,17 +57,30 @@ def harness_label(seat: Json) -> str:
     return text(seat, "harness") + (" (scripted)" if flag(seat, "scripted") else "")
 
 
+def installed(context: Context) -> str:
+    """The ids of the harnesses that are installed here, in words; of all where none is."""
+    known = context.harnesses()
+    there = [text(one, "id") for one in known if text(one, "installed") != "no"]
+    if there:
+        return f"one that is installed here: {', '.join(there)}"
+    return f"one of these, once it is installed: {', '.join(text(one, 'id') for one in known)}"
+
+
 def _add(context: Context, args: Namespace) -> int:
     from inspan.model.errors import UsageError
 
     if not args.harness:
-        known = ", ".join(text(one, "id") for one in context.harnesses())
-        raise UsageError("A seat needs a harness.", hint=f"Add --harness ID, with one of: {known}.")
+        raise UsageError("A seat needs a harness.", hint=f"Add --harness ID, with {installed(context)}.")
     seat = record(context.call("POST", "/v1/seats", body=new_seat(args, args.name)))
     if context.output.is_json:
         context.output.value(seat)
     else:
         context.output.line("added ", bold(text(seat, "name")), f" on {harness_label(seat)}")
+        if problem := record(seat, "problem"):
+            context.output.remark(warn("warning: "), text(problem, "message"))
+            if hint := text(problem, "hint"):
+                context.output.remark("  next: ", hint)
+            return 0
         context.output.remark(dim(f'  next: `inspan send {text(seat, "name")} "…"`'))
     return 0
 
@@ -112,7 +133,7 @@ def _tell(output: Output, seat: Json) -> None:
             ("harness", _harness(seat)),
             ("mode", text(seat, "mode")),
             ("workspace", text(seat, "workspace")),
-            ("posture", _posture(record(seat, "posture"))),
+            *_posture(record(seat, "posture")),
             ("model", _asked_for(text(seat, "model"))),
             ("environment", ", ".join(texts(seat, "environment"))),
             ("activity", [toned(text(activity, "value", default="unknown")), dim(f"  {_why(activity)}")]),
@@ -150,13 +171,15 @@ def _harness(seat: Json) -> list[Piece]:
     return [harness_label(seat), dim(f"  {name}" if name else "")]
 
 
-def _posture(posture: Json) -> str:
-    timeout_s = number(posture, "permission_timeout_s")
-    waits = "waits for ever" if timeout_s is None else f"rejected after {timeout_s:g} s"
-    return (
-        f"approvals {text(posture, 'approvals')}, sandbox {text(posture, 'sandbox')},"
-        f" answered by {text(posture, 'unattended')}, {waits} ({text(posture, 'source')})"
-    )
+def _posture(posture: Json) -> list[tuple[str, str]]:
+    unattended = text(posture, "unattended")
+    answers = _UNATTENDED.get(unattended, f"answers by {unattended or 'unknown'}")
+    if unattended == "person":
+        timeout_s = number(posture, "permission_timeout_s")
+        waits = "wait for ever" if timeout_s is None else f"are rejected after {lasting(timeout_s)}"
+        answers += f"; unanswered requests {waits}"
+    axes = f"approvals {text(posture, 'approvals')}, sandbox {text(posture, 'sandbox')}"
+    return [("posture", f"{axes} ({text(posture, 'source')})"), ("requests", answers)]
 
 
 def _asked_for(model: str) -> str:
@@ -165,7 +188,7 @@ def _asked_for(model: str) -> str:
 
 def _why(activity: Json) -> str:
     age = number(activity, "age_s")
-    seen = f", {int(age)} s ago" if age is not None else ""
+    seen = f", {lasting(int(age))} ago" if age is not None else ""
     return f"{text(activity, 'why')} ({text(activity, 'source')}{seen})"
 
 

@@ -26,29 +26,38 @@ def add_seat_options(parser: Parser) -> None:
     parser.add_argument("--model", metavar="M", help="the model to ask for, in the harness's own spelling")
     parser.add_argument(
         "--env",
-        metavar="K=V",
+        metavar="NAME[=VALUE]",
         action="append",
         default=[],
-        help="a variable for the harness; K alone takes the value from this environment; repeatable",
+        help="a variable for the harness; NAME alone takes its value from this environment; repeatable",
     )
     posture = parser.add_argument_group(
-        "posture: what the seat may do unasked (what a harness cannot honour is refused, never weakened)"
+        "posture: what the seat may do unasked",
+        "What a harness cannot honour is refused, never weakened.",
     )
     posture.add_argument(
-        "--approvals", choices=_APPROVALS, help="what the harness must ask before it does it"
+        "--approvals",
+        choices=_APPROVALS,
+        help="what the harness asks first: all that it asks about at all (ask, the default), all but edits, or nothing",
     )
-    posture.add_argument("--sandbox", choices=_SANDBOXES, help="what the harness's own sandbox confines")
+    posture.add_argument(
+        "--sandbox",
+        choices=_SANDBOXES,
+        help="what the harness's own sandbox lets it write: as it comes (none, the default), in the workspace "
+        "alone, or nowhere (read_only)",
+    )
     posture.add_argument(
         "--unattended",
         choices=_UNATTENDED,
-        help="how Inspan answers what the harness asks (default: person, which leaves it to you)",
+        help="how Inspan answers what the harness asks: it leaves that to you (person, the default), or answers at "
+        "once by itself",
     )
     posture.add_argument(
         "--permission-timeout",
         metavar="S",
         type=_timeout,
         default=argparse.SUPPRESS,
-        help="seconds after which an unanswered request is rejected, or none (default: 3600)",
+        help="seconds after which a request that nobody answers is rejected, or none (default: 3600)",
     )
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from .amounts import counted
 from .arguments import Namespace, Parser, seconds
 from .context import Context
+from .exits import Exit, exit_of_delivery, exit_of_outcome
 from .fields import Json, number, text
 from .output import Output, dim, toned, warn
 from .prompts import queue_prompt, read_prompt
@@ -15,7 +17,11 @@ def build_send(parser: Parser) -> None:
     """Adds the arguments of `send`."""
     parser.name("seat", "seat", "the seat")
     parser.add_argument(
-        "text", metavar="TEXT", nargs="*", help="the prompt; - or nothing reads standard input"
+        "text",
+        metavar="TEXT",
+        nargs="*",
+        default=[],
+        help="the prompt; - or nothing reads standard input",
     )
     parser.add_argument(
         "--wait", action="store_true", help="show the turn, and end with its outcome as status"
@@ -35,12 +41,16 @@ def build_send(parser: Parser) -> None:
 def tell_queued(output: Output, delivery: Json) -> None:
     """Says what became of a prompt so far, and what to do where it waits."""
     held, ahead = text(delivery, "held"), int(number(delivery, "ahead") or 0)
+    outcome = text(delivery, "turn_outcome")
     output.line(
         toned(text(delivery, "state")),
         warn(f" ({held})") if held else "",
         f"  {text(delivery, 'id')}",
-        dim(f"  after {ahead} others" if ahead else ""),
+        dim(f"  after {counted(ahead, 'other prompt')}" if ahead else ""),
+        *([dim("  its turn: "), toned(outcome)] if outcome else []),
     )
+    if why := text(delivery, "error", "message"):
+        output.remark("  ", why)
     if hint := text(delivery, "hint"):
         output.remark("  next: ", hint)
 
@@ -55,7 +65,16 @@ def _send(context: Context, args: Namespace) -> int:
             context.output.value(delivery)
         else:
             tell_queued(context.output, delivery)
-        return 0
+        return _status_of(delivery)
     from .waiting import wait_for
 
     return wait_for(context, delivery, after=after, timeout_s=args.timeout)
+
+
+def _status_of(delivery: Json) -> Exit:
+    """0 while the prompt is safe or arrived; the id of an earlier call may name one that never will."""
+    status = exit_of_delivery(text(delivery, "state"))
+    if status in (None, Exit.NEEDS_PERSON):
+        return Exit.OK
+    outcome = text(delivery, "turn_outcome")
+    return exit_of_outcome(outcome) if outcome else status

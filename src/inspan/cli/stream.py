@@ -84,6 +84,7 @@ class EventStream:
         *,
         revive: Callable[[], None] | None = None,
         seat: str | None = None,
+        types: str | None = None,
         after: int = 0,
         on_gap: Callable[[str], None] | None = None,
     ):
@@ -93,6 +94,7 @@ class EventStream:
             connect: Gives a connection, or raises `OSError` where no daemon listens.
             revive: Starts a daemon that died; `None` waits for somebody else to do it.
             seat: Only this seat's events.
+            types: Only events of these types, with commas between them.
             after: The position to go on from.
             on_gap: Is told, in words, why the stream was interrupted, and that it goes on.
         """
@@ -101,6 +103,7 @@ class EventStream:
         self._revive = revive
         self._was_stopped = False
         self._seat = seat
+        self._types = types
         self._on_gap = on_gap or _say_nothing
         self._connection: Connection | None = None
         self._reader = SseReader()
@@ -156,7 +159,7 @@ class EventStream:
                 return None
             self._revive()
             return None
-        where = target("/v1/events/stream", {"seat": self._seat, "after": self.place})
+        where = target("/v1/events/stream", {"seat": self._seat, "types": self._types, "after": self.place})
         headers = {"Accept": "text/event-stream", "Last-Event-ID": str(self.place)}
         try:
             connection.send("GET", where, headers=headers)

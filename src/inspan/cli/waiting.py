@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .amounts import counted
 from .context import Context, at
 from .exits import exit_of_delivery, exit_of_outcome
 from .fields import Json, number, record, text
@@ -41,10 +42,12 @@ def follow(context: Context, delivery: Json, *, after: int, timeout_s: float | N
             "",
             [],
             [],
+            [],
+            has_run_out=False,
         )
     renderer = None if context.output.is_json else Renderer(context.output, has_heads=False)
     if renderer is not None and (ahead := int(number(delivery, "ahead") or 0)):
-        renderer.line(f"queued after {ahead} others")
+        renderer.line(f"queued after {counted(ahead, 'other prompt')}")
     follower = Follower(
         context,
         delivery,

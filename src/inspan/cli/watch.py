@@ -23,11 +23,18 @@ def build_watch(parser: Parser) -> None:
     parser.add_argument(
         "--after", metavar="N", type=int, help="begin after position N (0: with the first event)"
     )
-    parser.add_argument("--types", metavar="T,…", help="only events of these types, such as turn_ended")
+    parser.add_argument(
+        "--types", metavar="T,…", help="only events of these types, such as turn_ended,permission_opened"
+    )
     parser.add_argument(
         "--until", choices=["idle"], help="leave when the seat works on nothing and its queue is empty"
     )
-    parser.add_argument("--timeout", metavar="S", type=seconds, help="leave after S seconds")
+    parser.add_argument(
+        "--timeout",
+        metavar="S",
+        type=seconds,
+        help="leave after S seconds; with --until that is exit status 16",
+    )
     parser.set_defaults(run=_watch)
     parser.example("inspan watch", "everything, from now on")
     parser.example("inspan watch review --until idle", "until the seat has nothing to do")
@@ -46,10 +53,14 @@ def _watch(context: Context, args: Namespace) -> int:
     newest = int(number(context.status(), "last_position") or 0)
     if args.seat:
         context.seat(args.seat)  # so that a wrong name is not taken for a quiet seat
-    types = frozenset(filter(None, (args.types or "").split(",")))
+    types = [one.strip() for one in (args.types or "").split(",") if one.strip()]
+    if types and args.until:  # as the stream itself does: a wrong name is not taken for a quiet log
+        context.get("/v1/events", after=newest, types=",".join(types), limit=1)
     renderer = None if context.output.is_json else Renderer(context.output, has_heads=True)
     after = newest if args.after is None else args.after
-    stream = context.stream(seat=args.seat, after=after, on_gap=_gap(context))
+    # What is waited for may be another type than those that are shown.
+    asked = None if args.until or not types else ",".join(types)
+    stream = context.stream(seat=args.seat, after=after, types=asked, on_gap=_gap(context))
     deadline = None if args.timeout is None else time.monotonic() + args.timeout
     # The seat is asked whether it has anything to do after what is in the log was shown, and after each event
     # that may have settled something.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .amounts import counted, lasting
 from .arguments import Namespace, Parser
 from .context import Context, at
 from .fields import Json, flag, number, record, records, text, texts
@@ -57,7 +58,8 @@ def _cancel(context: Context, args: Namespace) -> int:
     else:
         context.output.line("cancel requested on ", bold(args.seat), dim("; the harness ends the turn"))
         if queue := records(seat, "queue"):
-            context.output.line(dim(f"  {len(queue)} prompts stay in the queue"))
+            stay = "stays" if len(queue) == 1 else "stay"
+            context.output.line(dim(f"  {counted(len(queue), 'prompt')} {stay} in the queue"))
     return 0
 
 
@@ -123,12 +125,16 @@ def _tell_delivery(output: Output, delivery: Json) -> None:
                 "turn",
                 [text(delivery, "turn"), "  ", toned(_outcome(delivery))] if text(delivery, "turn") else "",
             ),
-            ("error", [text(error, "message"), dim(f"  {text(error, 'hint')}")] if error else ""),
+            ("error", [text(error, "message"), dim(_after(text(error, "hint")))] if error else ""),
             ("prompt", cut(text(delivery, "text"), 200)),
             ("next", text(delivery, "hint")),
         ],
         indent=2,
     )
+
+
+def _after(words: str) -> str:
+    return f"  {words}" if words else ""
 
 
 def _turns(context: Context, args: Namespace) -> int:
@@ -178,19 +184,22 @@ def _explain(context: Context, args: Namespace) -> int:
         )
     if evidence := records(explained, "evidence"):
         output.line()
-        output.table(["", "SOURCE", "SAYS", "AGE", "EVENT", "RULE"], [_evidence(one) for one in evidence])
+        # Where no event is named, a column for it would only be wide.
+        is_placed = any(number(one, "position") is not None for one in evidence)
+        head = ["WON", "SOURCE", "SAYS", "AGE", *(["EVENT"] if is_placed else []), "RULE"]
+        output.table(head, [_evidence(one, is_placed=is_placed) for one in evidence])
     for note in texts(explained, "notes"):
         output.line("  ", note)
     return 0
 
 
-def _evidence(line: Json) -> list[Piece]:
+def _evidence(line: Json, *, is_placed: bool) -> list[Piece]:
     age, position = number(line, "age_s"), number(line, "position")
     return [
         toned("yes") if flag(line, "won") else "",
         text(line, "source"),
         cut(text(line, "says"), 80),
-        f"{int(age)} s" if age is not None else "unknown",
-        str(int(position)) if position is not None else "",
+        lasting(int(age)) if age is not None else "unknown",
+        *([str(int(position)) if position is not None else ""] if is_placed else []),
         dim(text(line, "rule")),
     ]
