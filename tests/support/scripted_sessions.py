@@ -7,6 +7,7 @@ call with its parameters. `script.json` in the folder may hold:
 - `mute`: methods that are never answered.
 - `hide`: values of options that are set without being shown.
 - `fork_same`: the fork is answered with the conversation that was to be forked.
+- `plain`: the session has no options at all.
 - `page`: how many sessions a page has.
 
 Words in a prompt: `form` asks for a form and says what came back; `retry` announces a retry and waits for a
@@ -91,7 +92,7 @@ class Agent:
             self.write({"id": message["id"], "error": {"code": -32002, "message": str(error)}})
 
     def on_initialize(self, _: dict[str, Any]) -> dict[str, Any]:
-        offers = {name: {} for name in self.script.get("offers", _OFFERS)}
+        offers: dict[str, Any] = {name: {} for name in self.script.get("offers", _OFFERS)}
         return {
             "protocolVersion": 1,
             "agentCapabilities": {"sessionCapabilities": offers},
@@ -148,6 +149,8 @@ class Agent:
         return {"configOptions": self.settings()["configOptions"]}
 
     def settings(self) -> dict[str, Any]:
+        if self.script.get("plain"):
+            return {}
         models = [{"value": name, "name": name} for name in ("small", "large", "broken", "hidden")]
         return {
             "modes": {
