@@ -1,0 +1,77 @@
+"""The second screen: asciinema's `avt`, through `pyavt`. It shows, but it answers nothing and hands out nothing.
+
+It stands behind the same interface so that a recording can be looked at with other eyes. No seat uses it: a
+program on it would be left without the answers that it waits for.
+
+source: pyavt 0.1.2, driven with the cases of the suite
+verified: 2026-11-30
+"""
+
+from __future__ import annotations
+
+import codecs
+import importlib
+from typing import Any
+
+from .marks import MarkWatch
+from .screen import CursorPlace, EventHandler, ScreenSize, Snapshot, ignore_event
+
+__all__ = ["AvtScreen"]
+
+
+class AvtScreen:
+    """A `Screen` of text and cursor alone: title, progress, bells, modes and alternate screen are not told."""
+
+    engine = "avt"
+    answers = False
+
+    def __init__(
+        self, size: ScreenSize, *, on_event: EventHandler = ignore_event, scrollback_lines: int = 1000
+    ) -> None:
+        """Open a screen. `on_event` hears of resets only."""
+        package: Any = importlib.import_module("avt")
+        self._screen: Any = package.Vt(size.columns, size.rows, scrollback_lines)
+        self._size = size
+        self._on_event = on_event
+        self._marks = MarkWatch()
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._revision = 0
+        self._seen: Snapshot | None = None
+
+    def feed(self, data: bytes) -> bytes:
+        """See `Screen.feed`."""
+        failure: Exception | None = None
+        for piece, mark in self._marks.cut(data):
+            self._screen.feed_str(self._decoder.decode(piece))
+            if mark is not None:
+                try:
+                    self._on_event(mark)
+                except Exception as error:  # noqa: BLE001 - raised again once all was shown
+                    failure = failure or error
+        self._revision += 1
+        if failure is not None:
+            raise failure
+        return b""
+
+    def resize(self, size: ScreenSize) -> bytes:
+        """See `Screen.resize`."""
+        self._screen.resize(size.columns, size.rows)
+        self._size = size
+        self._revision += 1
+        return b""
+
+    def snapshot(self) -> Snapshot:
+        """See `Screen.snapshot`."""
+        if self._seen is None or self._seen.revision != self._revision:
+            cursor: Any = self._screen.cursor
+            self._seen = Snapshot(
+                size=self._size,
+                lines=tuple(line.text.rstrip() for line in self._screen.view()),
+                cursor=CursorPlace(row=cursor.row, column=cursor.col, is_visible=cursor.visible),
+                revision=self._revision,
+            )
+        return self._seen
+
+    def close(self) -> None:
+        """See `Screen.close`."""
+        self._screen = None

@@ -1,0 +1,38 @@
+"""Opening a screen, by the name of its emulator."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from .avt import AvtScreen
+from .ghostty import GhosttyScreen
+from .screen import EventHandler, Screen, ScreenSize, ignore_event
+
+__all__ = ["Engine", "open_screen"]
+
+Engine = Literal["ghostty", "avt"]
+
+
+def open_screen(
+    size: ScreenSize,
+    *,
+    on_event: EventHandler = ignore_event,
+    scrollback_lines: int = 1000,
+    engine: Engine = "ghostty",
+) -> Screen:
+    """A new screen, empty, with its cursor at home.
+
+    Args:
+        size: Height and width.
+        on_event: Takes what the emulator hands out, and answers it.
+        scrollback_lines: How many rows that scrolled out are kept.
+        engine: The emulator; `ghostty` for everything that has a program at its other end.
+
+    Raises:
+        ImportError: The emulator is not installed on this machine.
+    """
+    match engine:
+        case "ghostty":
+            return GhosttyScreen(size, on_event=on_event, scrollback_lines=scrollback_lines)
+        case "avt":
+            return AvtScreen(size, on_event=on_event, scrollback_lines=scrollback_lines)
