@@ -27,6 +27,7 @@ from .schema import (
     check_version,
     connect_reader,
     connect_writer,
+    lay_out_wal,
     migrate,
 )
 from .writer import Job, Outcome, Writer, prepare
@@ -220,6 +221,7 @@ def _open(path: Path, loop: asyncio.AbstractEventLoop, *, read_only: bool, busy_
                 contextlib.closing(connect_writer(path, busy_timeout_s=busy_timeout_s))
             )
             projector = _prepare_projections(database)
+            lay_out_wal(path)
             reader = opened.enter_context(contextlib.closing(connect_reader(path)))
             store = Store(path, reader, loop, lock)
             store.start_writing(Writer(database, path, projector, store.hear))
