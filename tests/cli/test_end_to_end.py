@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from support.program import inspan, inspan_process
+from support.program import inspan, inspan_process, wait_until_gone
 
 DEADLINE_S = 60.0
 HARNESS = "demo"
@@ -33,14 +33,7 @@ def stopped_at_the_end(throwaway_home: Path) -> Iterator[None]:
     if not (Path(os.environ["INSPAN_HOME"]) / "launches").exists():
         return
     assert inspan("daemon", "stop", "--harnesses").status == 0
-    # The stop returns once the home is free; the daemon's process has still to leave.
-    _until(lambda: not any(os.environ["INSPAN_HOME"] in line for line in _processes()), "no process is left")
-
-
-def _processes() -> list[str]:
-    return subprocess.run(
-        ["ps", "-eo", "args"], capture_output=True, text=True, check=True
-    ).stdout.splitlines()
+    wait_until_gone(os.environ["INSPAN_HOME"])
 
 
 def _until(condition: Callable[[], Any], what: str) -> Any:

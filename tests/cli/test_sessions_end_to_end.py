@@ -1,7 +1,6 @@
 """Sessions through the program, the daemon, the holder and the scripted harness: all of them real."""
 
 import os
-import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from support.program import inspan
+from support.program import inspan, wait_until_gone
 
 DEADLINE_S = 60.0
 
@@ -22,8 +21,7 @@ def stopped_at_the_end(throwaway_home: Path) -> Iterator[None]:
     (throwaway_home / "w").mkdir()
     yield
     assert inspan("daemon", "stop", "--harnesses").status == 0
-    running = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout
-    assert [line for line in running.splitlines() if os.environ["INSPAN_HOME"] in line] == []
+    wait_until_gone(os.environ["INSPAN_HOME"])
 
 
 def value(*words: str, status: int = 0) -> Any:

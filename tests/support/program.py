@@ -4,12 +4,13 @@ import io
 import json
 import subprocess
 import sys
+import time
 from contextlib import redirect_stderr, redirect_stdout
 from typing import Any, NamedTuple
 
 from inspan.cli.main import main
 
-__all__ = ["Result", "inspan", "inspan_process"]
+__all__ = ["Result", "inspan", "inspan_process", "wait_until_gone"]
 
 
 class Result(NamedTuple):
@@ -46,3 +47,22 @@ def inspan_process(*words: str, stdin: int = subprocess.DEVNULL) -> subprocess.P
         stderr=subprocess.PIPE,
         stdin=stdin,
     )
+
+
+def wait_until_gone(home: str, *, deadline_s: float = 30.0) -> None:
+    """Waits until no process names `home` any more: a stop returns once the home is free, and its daemon
+    has still to leave.
+
+    Raises:
+        AssertionError: Something runs there after `deadline_s`.
+    """
+    deadline = time.monotonic() + deadline_s
+    while left := [line for line in _command_lines() if home in line]:
+        assert time.monotonic() < deadline, left
+        time.sleep(0.02)
+
+
+def _command_lines() -> list[str]:
+    return subprocess.run(
+        ["ps", "-eo", "args"], capture_output=True, text=True, check=True
+    ).stdout.splitlines()
