@@ -51,7 +51,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     from .machine import describe_machine
 
     results: list[Result] = []
-    machine = describe_machine(_ROOT)
+    machine = describe_machine(_ROOT) | ({"note": options.note} if options.note else {})
     for name in options.names or BENCHMARKS:
         results.append(_run_apart(name, scale))
         _say(results[-1])
@@ -134,6 +134,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--small", action="store_true", help="only see whether they work; the figures mean nothing"
     )
+    parser.add_argument("--note", default="", help="what else a reader must know of the machine")
     parser.add_argument("--inside", action="store_true", help=argparse.SUPPRESS)
     return parser
 

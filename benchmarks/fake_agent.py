@@ -4,6 +4,7 @@
 
 - `burst N`: N updates at once, in pieces of many lines;
 - `paced R S`: R updates a second for S seconds, each at its own time;
+- `mark K`, once or more often: an update with the number K for each, so that a prompt can be found again;
 - anything else: one update.
 
 Each update carries its number, the clock when it was written (microseconds) and its session, as in
@@ -70,6 +71,10 @@ def _prompt(session: str, text: str) -> None:
     elif "paced" in words:
         at = words.index("paced")
         _paced(session, float(words[at + 1]), float(words[at + 2]))
+    elif "mark" in words:
+        for at, word in enumerate(words):
+            if word == "mark":
+                _write(update_line(int(words[at + 1]), time.monotonic_ns() // 1000, session))
     else:
         _burst(session, 1)
 

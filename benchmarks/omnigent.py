@@ -156,6 +156,7 @@ async def _sessions(scale: Scale, ground: Ground, peer: omnigent.Omnigent) -> li
             reported_peer=6,
         ),
         *await _latency(scale, ground, peer, names[0], sessions[0]),
+        await _during_a_turn(scale, ground, peer, names[0], sessions[0]),
         *await _burst(scale, ground, peer, names[0], sessions[0]),
     ]
 
@@ -184,6 +185,39 @@ async def _latency(
             reported_peer=3.4,
         )
     ]
+
+
+async def _during_a_turn(
+    scale: Scale, ground: Ground, peer: omnigent.Omnigent, seat: str, session: str
+) -> Figure:
+    """Sends messages while a turn runs, and counts those that never reached the agent."""
+    seconds = scale.seconds(3.0, small=0.5)
+    count = scale.count(15, small=3)
+    turn = int(100 * seconds)
+    ours: list[float] = []
+    theirs: list[float] = []
+    for number in range(scale.rounds):
+        marks = [f"mark {1000 * (number + 1) + one}" for one in range(count)]
+        received = Received()
+        async with ground.watching(received) as expect:
+            await ground.client.send(seat, f"paced 100 {seconds}")
+            for mark in marks:
+                await ground.client.send(seat, mark)
+            expect(turn + count)
+        ours.append(turn + count - received.total)
+        received = await peer.say(session, f"paced 100 {seconds}", turn + count, during=marks)
+        theirs.append(turn + count - received.total)
+        await peer.until_idle(session)
+    return Figure(
+        what=f"Messages lost, of {count} sent while a turn runs",
+        unit="messages",
+        ours=ours,
+        peer=theirs,
+        peer_name=_NAME,
+        target=Target(of="ours", bound="at most", limit=0),
+        reported_peer=10,
+        note="A message counts as delivered when its words reach the agent, alone or joined with others.",
+    )
 
 
 async def _burst(

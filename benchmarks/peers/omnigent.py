@@ -14,7 +14,7 @@ import re
 import subprocess
 import tarfile
 import time
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from pathlib import Path
 
 import httpx
@@ -94,14 +94,24 @@ class Omnigent:
                 await asyncio.sleep(0.1)
         return session
 
-    async def say(self, session: str, text: str, wanted: int) -> Received:
-        """Sends a message and collects what its stream tells, until all came or it fell silent."""
+    async def say(self, session: str, text: str, wanted: int, *, during: Sequence[str] = ()) -> Received:
+        """Sends a message and collects what its stream tells, until all came or it fell silent.
+
+        Args:
+            session: The session.
+            text: The message.
+            wanted: How many updates are waited for.
+            during: Further messages, sent while the turn of the first one runs.
+        """
         received = Received()
         async with self._reading(session, received) as is_cut:
-            content = [{"type": "input_text", "text": text}]
-            event = {"type": "message", "data": {"role": "user", "content": content}}
-            answer = await self._client.post(f"/v1/sessions/{session}/events", json=event)
-            answer.raise_for_status()
+            await self._post(session, text)
+            if during:
+                async with asyncio.timeout(_DEADLINE_S):
+                    while not received.total:
+                        await asyncio.sleep(0.02)
+            for one in during:
+                await self._post(session, one)
             before, quiet_since = -1, time.monotonic()
             deadline = quiet_since + _DEADLINE_S
             while received.total < wanted and not is_cut.is_set() and time.monotonic() < deadline:
@@ -111,6 +121,12 @@ class Omnigent:
                     break
                 await asyncio.sleep(0.05)
         return received
+
+    async def _post(self, session: str, text: str) -> None:
+        content = [{"type": "input_text", "text": text}]
+        event = {"type": "message", "data": {"role": "user", "content": content}}
+        answer = await self._client.post(f"/v1/sessions/{session}/events", json=event)
+        answer.raise_for_status()
 
     async def until_idle(self, session: str) -> None:
         """Returns once the session's turn has ended, or after a while."""
