@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import importlib
-import os
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
@@ -13,6 +12,7 @@ from typing import Protocol, cast
 
 import msgspec
 
+from .checkout import ROOT, TESTS, child_environment
 from .figures import Figure, load_average
 from .report import Report, Result
 from .scale import Scale
@@ -31,8 +31,6 @@ BENCHMARKS = (
 )
 """The benchmarks in the order in which they run, never two at once."""
 
-_ROOT = Path(__file__).resolve().parents[1]
-
 
 class _Benchmark(Protocol):
     PEERS: tuple[str, ...]
@@ -43,7 +41,7 @@ class _Benchmark(Protocol):
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs what is asked for; 1 if a benchmark could not be run. A missed target is an answer, not an error."""
     # Drafts of events and the namespace without a network are the tests' own.
-    sys.path.insert(0, str(_ROOT / "tests"))
+    sys.path.insert(0, str(TESTS))
     options = _parser().parse_args(argv)
     scale = Scale(rounds=options.rounds, is_small=options.small)
     if options.inside:
@@ -51,7 +49,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     from .machine import describe_machine
 
     results: list[Result] = []
-    machine = describe_machine(_ROOT) | ({"note": options.note} if options.note else {})
+    machine = describe_machine(ROOT) | ({"note": options.note} if options.note else {})
     for name in options.names or BENCHMARKS:
         results.append(_run_apart(name, scale))
         _say(results[-1])
@@ -89,13 +87,7 @@ def _run_alone(command: list[str]) -> bytes:
 
 
 def _run(command: list[str]) -> bytes:
-    environment = {
-        **os.environ,
-        "PYTHONPATH": os.pathsep.join(
-            part for part in (str(_ROOT), str(_ROOT / "tests"), os.environ.get("PYTHONPATH")) if part
-        ),
-    }
-    done = subprocess.run(command, stdout=subprocess.PIPE, env=environment, check=False)
+    done = subprocess.run(command, stdout=subprocess.PIPE, env=child_environment(), check=False)
     if done.returncode:
         raise RuntimeError(f"it ended with {done.returncode}")
     return done.stdout

@@ -13,6 +13,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from .checkout import child_environment
 from .figures import Figure, Target
 from .ground import throwaway_folder
 from .scale import Scale
@@ -77,7 +78,9 @@ def _deliveries(command: Sequence[str], socket: Path, path: str, *, clients: int
 
 
 def _start(command: Sequence[str]) -> subprocess.Popen[str]:
-    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    return subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=child_environment()
+    )
 
 
 def _expect(process: subprocess.Popen[str], word: str) -> None:
