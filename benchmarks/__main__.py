@@ -48,21 +48,34 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _run_inside(options.names[0], scale)
     from .machine import describe_machine
 
-    results: list[Result] = []
-    machine = describe_machine(ROOT) | ({"note": options.note} if options.note else {})
-    for name in options.names or BENCHMARKS:
-        results.append(_run_apart(name, scale))
-        _say(results[-1])
+    results: dict[str, Result] = {}
+    if options.json and options.json.exists():
+        kept = msgspec.json.decode(options.json.read_bytes(), type=Report)
+        # Figures of another machine do not belong on the same page.
+        if describe_machine().items() <= kept.machine.items():
+            results = {result.name: result for result in kept.results if result.name in BENCHMARKS}
+    machine = describe_machine() | ({"note": options.note} if options.note else {})
+    measured = options.names or BENCHMARKS
+    for name in measured:
+        results[name] = _run_apart(name, scale)
+        _say(results[name])
         if options.json:
-            report = Report(machine=machine, results=results)
+            report = Report(machine=machine, results=[results[one] for one in BENCHMARKS if one in results])
             options.json.write_bytes(msgspec.json.format(msgspec.json.encode(report), indent=1) + b"\n")
-    return 1 if any(result.problem for result in results) else 0
+    return 1 if any(results[name].problem for name in measured) else 0
 
 
 def _run_apart(name: str, scale: Scale) -> Result:
     """Runs a benchmark in a process of its own, and one with a foreign program without a network."""
+    from .machine import describe_commit, describe_time
+
     benchmark = _load(name)
-    question = (benchmark.__doc__ or "").splitlines()[0]
+    result = Result(
+        name=name,
+        question=(benchmark.__doc__ or "").splitlines()[0],
+        measured_at=describe_time(),
+        commit=describe_commit(ROOT),
+    )
     command = [sys.executable, "-m", "benchmarks", name, "--inside", "--rounds", str(scale.rounds)]
     command += ["--small"] if scale.is_small else []
     try:
@@ -71,9 +84,10 @@ def _run_apart(name: str, scale: Scale) -> Result:
 
             install(peer)
         output = _run_alone(command) if benchmark.PEERS else _run(command)
-        return Result(name=name, question=question, figures=msgspec.json.decode(output, type=list[Figure]))
+        figures = msgspec.json.decode(output, type=list[Figure])
+        return msgspec.structs.replace(result, figures=figures)
     except Exception as error:  # noqa: BLE001 - the others still run, and the reader learns the reason
-        return Result(name=name, question=question, problem=f"{type(error).__name__}: {error}")
+        return msgspec.structs.replace(result, problem=f"{type(error).__name__}: {error}")
 
 
 def _run_alone(command: list[str]) -> bytes:
@@ -121,7 +135,9 @@ def _say(result: Result) -> None:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Measure Inspan beside others.")
     parser.add_argument("names", nargs="*", choices=[[], *BENCHMARKS], help="which; all where none is named")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="keep the figures there")
+    parser.add_argument(
+        "--json", type=Path, metavar="FILE", help="keep the figures there, beside those of others"
+    )
     parser.add_argument("--rounds", type=int, default=5, help="how often each side is measured (default: 5)")
     parser.add_argument(
         "--small", action="store_true", help="only see whether they work; the figures mean nothing"

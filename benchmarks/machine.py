@@ -11,14 +11,12 @@ from pathlib import Path
 
 import psutil
 
-__all__ = ["describe_machine"]
+__all__ = ["describe_commit", "describe_machine", "describe_time"]
 
 
-def describe_machine(root: Path) -> dict[str, str]:
-    """Facts by name: date, commit of the checkout at `root`, processor, cores, memory, system, Python, SQLite."""
+def describe_machine() -> dict[str, str]:
+    """Facts by name: processor, cores, memory, system, Python, SQLite."""
     return {
-        "date": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
-        "commit": _commit(root),
         "processor": _processor(),
         "cores": str(os.cpu_count()),
         "memory": f"{psutil.virtual_memory().total / (1 << 30):.0f} GB",
@@ -28,10 +26,16 @@ def describe_machine(root: Path) -> dict[str, str]:
     }
 
 
-def _commit(root: Path) -> str:
+def describe_time() -> str:
+    """The time, to the minute."""
+    return datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
+
+
+def describe_commit(root: Path) -> str:
+    """The commit of the checkout at `root`, and whether what is measured was changed since."""
     try:
         found = _git(root, "rev-parse", "--short=12", "HEAD")
-        changed = _git(root, "status", "--porcelain", "--untracked-files=no", "--", "src", "benchmarks")
+        changed = _git(root, "status", "--porcelain", "--untracked-files=no", "--", "src", "benchmarks/*.py")
     except (OSError, subprocess.CalledProcessError):
         return "unknown"
     return f"{found}, with changes" if changed else found

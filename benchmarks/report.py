@@ -17,20 +17,24 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
         question: What it asks.
         figures: Its answers.
         problem: Why there are none.
+        measured_at: When, in UTC.
+        commit: Of which commit.
     """
 
     name: str
     question: str
+    measured_at: str = ""
+    commit: str = ""
     figures: list[Figure] = []
     problem: str = ""
 
 
 class Report(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of one run of the program.
+    """What was measured on one machine.
 
     Attributes:
-        machine: Where it ran, as facts by name.
-        results: What was measured, in order.
+        machine: The machine, as facts by name.
+        results: The newest result of each benchmark, in their order.
     """
 
     machine: dict[str, str]

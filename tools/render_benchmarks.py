@@ -53,7 +53,10 @@ def _section(result: Result) -> list[str]:
     lines += [_row(head), _row(["---"] * len(head))]
     lines += [_row(_cells(figure, has_reported=has_reported)) for figure in result.figures]
     load = result.figures[0].load
-    lines.append(f"\nLoad average before and after: {load[0]:.2f}, {load[1]:.2f}.")
+    lines.append(
+        f"\nMeasured {result.measured_at} at the commit {result.commit}; "
+        f"load average before and after: {load[0]:.2f}, {load[1]:.2f}."
+    )
     notes = dict.fromkeys(f"{figure.what}: {figure.note}" for figure in result.figures if figure.note)
     lines += [f"\n{note}" for note in notes]
     return [*lines, ""]

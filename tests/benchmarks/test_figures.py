@@ -56,16 +56,17 @@ def test_the_page_tells_what_was_met_missed_reported_and_not_measured() -> None:
     reported = figure([5.0], peer_name="others", reported_peer=50.0)
     page = render(
         Report(
-            machine={"commit": "abc"},
+            machine={"cores": "2"},
             results=[
-                Result(name="one", question="How many?", figures=[missed, reported]),
+                Result(name="one", question="How many?", figures=[missed, reported], commit="def"),
                 Result(name="two", question="How late?", problem="no network namespace"),
             ],
         )
     )
 
-    assert "- commit: abc" in page
+    assert "- cores: 2" in page
     assert "| Things | 60 things/s | them: 10 things/s |  | 6 | at least 8 | **missed**, 25% short |" in page
     assert "| Things | 5 things/s | others | 50 things/s | 0.1 |  |  |" in page
     assert "By hand." in page
+    assert "at the commit def; load average" in page
     assert "## How late?\n\nNot measured: no network namespace" in page
