@@ -1,0 +1,83 @@
+"""Regions: which part of a screen a rule looks at."""
+
+from __future__ import annotations
+
+import re
+
+from inspan.model.screen_rules import Region
+
+from .patterns import compile_pattern
+from .screen import Snapshot
+
+__all__ = ["MAX_ROW", "cut_region", "shown_rows"]
+
+MAX_ROW = 400
+"""How much of a row is looked at, in characters."""
+
+HORIZONTAL = "─━═╌╍┄┅┈┉▀▄▁▔"
+CORNERS = "╭╮╰╯┌┐└┘┏┓┗┛╔╗╚╝├┤┣┫╠╣"
+SIDES = "│┃║▌▐|"
+BORDER = re.compile(
+    rf"^\s*[{CORNERS}]?[{HORIZONTAL}]{{2}}(?:[{HORIZONTAL}]{{2,}}|.*[{HORIZONTAL}]{{2}})[{CORNERS}]?\s*$"
+)
+"""A border runs from side to side; words may stand in it."""
+
+
+def shown_rows(snapshot: Snapshot) -> tuple[str, ...]:
+    """The rows of a screen down to the last that is not blank, each cut at `MAX_ROW`."""
+    rows = snapshot.lines
+    end = len(rows)
+    while end and not rows[end - 1]:
+        end -= 1
+    return tuple(row if len(row) <= MAX_ROW else row[:MAX_ROW] for row in rows[:end])
+
+
+def cut_region(region: Region, rows: tuple[str, ...], cursor_row: int) -> str | None:
+    """The text of a region.
+
+    Args:
+        region: Which one.
+        rows: What `shown_rows` gives.
+        cursor_row: Where the cursor is.
+
+    Returns:
+        Its rows, joined by line ends; `None` where the screen has no such region.
+    """
+    match region.of:
+        case "whole":
+            found: tuple[str, ...] | None = rows
+        case "last_rows":
+            found = rows[-region.rows :]
+        case "cursor_row":
+            found = (rows[cursor_row],) if cursor_row < len(rows) else ()
+        case "box":
+            found = _box(rows)
+        case "below":
+            at = _anchor(region, rows)
+            found = None if at is None else rows[at + 1 :]
+        case "above":
+            at = _anchor(region, rows)
+            found = None if at is None else rows[:at]
+    if found is None:
+        return None
+    if region.rows:
+        found = found[: region.rows] if region.of == "below" else found[-region.rows :]
+    return "\n".join(found)
+
+
+def _anchor(region: Region, rows: tuple[str, ...]) -> int | None:
+    search = compile_pattern(region.anchor).search
+    order = range(len(rows)) if region.occurrence == "first" else range(len(rows) - 1, -1, -1)
+    return next((at for at in order if search(rows[at])), None)
+
+
+def _box(rows: tuple[str, ...]) -> tuple[str, ...] | None:
+    borders: list[int] = []
+    for at in range(len(rows) - 1, -1, -1):
+        if BORDER.match(rows[at]):
+            borders.append(at)
+            if len(borders) == 2:
+                break
+    if len(borders) < 2:
+        return None
+    return tuple(row.strip().strip(SIDES).strip() for row in rows[borders[1] + 1 : borders[0]])
