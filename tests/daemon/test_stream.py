@@ -196,8 +196,11 @@ def test_an_event_is_encoded_once_for_a_hundred_clients_and_each_gets_every_even
 
 
 def test_a_client_that_never_reads_is_cut_slows_nobody_and_resumes_exactly_where_it_was() -> None:
+    # The readers share one loop with the daemon: on a loaded machine one of them may have to wait for its turn.
+    limits = msgspec.structs.replace(STRICT, patience_s=3.0)
+
     async def test() -> None:
-        async with open_fake(limits=STRICT) as fake, contextlib.AsyncExitStack() as stack:
+        async with open_fake(limits=limits) as fake, contextlib.AsyncExitStack() as stack:
             enter = stack.enter_async_context
             lazy = await enter(open_stream(fake.home.socket, "?after=0"))
             others = [await enter(open_stream(fake.home.socket, "?after=0")) for _ in range(99)]
