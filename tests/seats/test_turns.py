@@ -77,7 +77,7 @@ def test_a_witness_that_comes_before_the_holders_answer_is_not_undone_by_it() ->
     assert scene.seat.in_flight.state is DeliveryState.STARTED
 
 
-@pytest.mark.requirement("H-C7", "H-C2")
+@pytest.mark.requirement("H-C7", "H-C2", "H-N12")
 def test_a_turn_that_ends_in_an_error_leaves_the_seat_idle_with_the_error_kept() -> None:
     scene = Scene().running()
     error = CallError(code="limited", message="quota", raw_code=429)

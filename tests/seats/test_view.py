@@ -57,7 +57,7 @@ def test_activity_is_unknown_where_the_mode_does_not_report_it() -> None:
     assert "does not report" in shown.why
 
 
-@pytest.mark.requirement("H-N18")
+@pytest.mark.requirement("H-N8", "H-C5")
 def test_a_running_seat_whose_mode_cannot_report_permissions_shows_unknown() -> None:
     scene = Scene(capabilities=claims(permission_report=UNSUPPORTED)).running()
     shown = show_activity(scene.seat, scene.capabilities, scene.now)
