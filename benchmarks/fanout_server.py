@@ -16,10 +16,13 @@ from inspan.home import Home, locate_home
 from inspan.store import Append, Store
 from support.store.drafts import add_seat, appending, chunk, launch
 
-__all__ = ["BATCH", "TEXT", "serve"]
+__all__ = ["BATCH", "SEATS", "TEXT", "serve"]
 
 BATCH = 50
 """Events in one append: as many as a talkative harness says at once."""
+
+SEATS = 20
+"""How many seats say something at the same time; each waits until what it said is durable."""
 
 TEXT = "A piece of an answer, as long as they are."
 
@@ -30,13 +33,20 @@ async def serve(home: Home) -> None:
     async with open_daemon(home, open_parts=lambda home: _open_and_keep(home, opened)):
         store = opened[0].log
         assert isinstance(store, Store)
-        await store.append(appending(add_seat("s0"), *launch("l0", seat="s0")))
+        for seat in range(SEATS):
+            await store.append(appending(add_seat(f"s{seat}"), *launch(f"l{seat}", seat=f"s{seat}")))
         print("ready", flush=True)
         while line := await asyncio.to_thread(sys.stdin.readline):
-            for first in range(0, int(line), BATCH):
-                size = min(BATCH, int(line) - first)
-                drafts = tuple(chunk(TEXT, seat="s0", launch="l0") for _ in range(size))
-                await store.append(Append(drafts=drafts))
+            sizes = [min(BATCH, int(line) - first) for first in range(0, int(line), BATCH)]
+            async with asyncio.TaskGroup() as group:
+                for seat in range(SEATS):
+                    group.create_task(_say(store, f"s{seat}", f"l{seat}", sizes[seat::SEATS]))
+
+
+async def _say(store: Store, seat: str, name: str, sizes: list[int]) -> None:
+    for size in sizes:
+        drafts = tuple(chunk(TEXT, seat=seat, launch=name) for _ in range(size))
+        await store.append(Append(drafts=drafts))
 
 
 @contextlib.asynccontextmanager

@@ -16,36 +16,54 @@ _MARK = b"\ndata: "
 
 async def read_all(socket: str, path: str, clients: int, events: int) -> None:
     """Connects the clients, says so, and returns when each has its events."""
-    connections = [await _connect(socket, path) for _ in range(clients)]
+    loop = asyncio.get_running_loop()
+    readers = [_Reader(path, events) for _ in range(clients)]
+    for reader in readers:
+        await loop.create_unix_connection(lambda reader=reader: reader, socket)
+        await reader.connected
     print("ready", flush=True)
-    await asyncio.gather(*(_read(reader, events) for reader, _ in connections))
+    await asyncio.gather(*(reader.done for reader in readers))
     print("done", flush=True)
-    for _, writer in connections:
-        writer.close()
 
 
-async def _connect(socket: str, path: str) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-    reader, writer = await asyncio.open_unix_connection(socket, limit=1 << 18)
-    writer.write(f"GET {path} HTTP/1.1\r\nHost: here\r\n\r\n".encode())
-    head = await reader.readuntil(b"\r\n\r\n")
-    if b" 200 " not in head.split(b"\r\n", 1)[0]:
-        raise RuntimeError(head.decode())
-    return reader, writer
+class _Reader(asyncio.Protocol):
+    """One client: reads the head of the answer, then counts marks, copying nothing."""
 
+    def __init__(self, path: str, events: int) -> None:
+        loop = asyncio.get_running_loop()
+        self.connected: asyncio.Future[None] = loop.create_future()
+        self.done: asyncio.Future[None] = loop.create_future()
+        self._path = path
+        self._left = events
+        self._tail = b""
 
-async def _read(reader: asyncio.StreamReader, events: int) -> None:
-    seen = 0
-    rest = b""
-    while seen < events:
-        piece = await reader.read(1 << 18)
-        if not piece:
-            raise RuntimeError(f"the stream ended after {seen} of {events} events")
-        data = rest + piece
-        seen += data.count(_MARK)
-        # Too short to hold the mark, so that none is counted twice.
-        rest = data[-(len(_MARK) - 1) :]
-    if seen > events:
-        raise RuntimeError(f"{seen} events came instead of {events}")
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.WriteTransport)
+        transport.write(f"GET {self._path} HTTP/1.1\r\nHost: here\r\n\r\n".encode())
+
+    def data_received(self, data: bytes) -> None:
+        if not self.connected.done():
+            # The head comes before any event, since events begin once everybody is connected.
+            if b" 200 " in data.split(b"\r\n", 1)[0]:
+                self.connected.set_result(None)
+            else:
+                self.connected.set_exception(RuntimeError(data.decode()))
+            return
+        # A mark that the pieces share is in neither of them.
+        self._left -= data.count(_MARK) + (self._tail + data[: len(_MARK) - 1]).count(_MARK)
+        self._tail = (
+            (self._tail + data)[-(len(_MARK) - 1) :] if len(data) < len(_MARK) else data[1 - len(_MARK) :]
+        )
+        if self._left <= 0 and not self.done.done():
+            if self._left < 0:
+                self.done.set_exception(RuntimeError(f"{-self._left} events too many came"))
+            else:
+                self.done.set_result(None)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        for waiting in (self.connected, self.done):
+            if not waiting.done():
+                waiting.set_exception(RuntimeError(f"the stream ended {self._left} events early"))
 
 
 if __name__ == "__main__":
