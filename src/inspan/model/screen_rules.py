@@ -55,13 +55,16 @@ class Region(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forb
 
     Attributes:
         of: `whole`; `last_rows`, the last `rows`; `below` or `above` the last row that `anchor` matches, without
-            it; `box`, what stands between the last two borders, side borders taken off; `cursor_row`.
+            it; `box`, what stands between the last two borders, side borders taken off; `above_box` and
+            `below_box`, what stands beside those borders; `cursor_row`.
         rows: How many rows, those nearest to the anchor or to the end; 0 for all.
         anchor: The row to begin at.
         occurrence: Which row that the anchor matches.
     """
 
-    of: Literal["whole", "last_rows", "below", "above", "box", "cursor_row"] = "whole"
+    of: Literal["whole", "last_rows", "below", "above", "box", "above_box", "below_box", "cursor_row"] = (
+        "whole"
+    )
     rows: Annotated[int, msgspec.Meta(ge=0, le=1000)] = 0
     anchor: Annotated[str, msgspec.Meta(max_length=300)] = ""
     occurrence: Literal["first", "last"] = "last"

@@ -58,6 +58,8 @@ BOXED = """old » prompt
         (Region(), BOXED),
         (Region(of="last_rows", rows=2), "  footer one\n  footer two"),
         (Region(of="box"), "> half typed\ndraft"),
+        (Region(of="above_box", rows=1), "● done"),
+        (Region(of="below_box", rows=1), "  footer one"),
         (Region(of="cursor_row"), "● done"),
         (Region(of="below", anchor="^╰"), "  footer one\n  footer two"),
         (Region(of="below", anchor="^╰", rows=1), "  footer one"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Literal
 
 from inspan.model.screen_rules import Region
 
@@ -18,7 +19,7 @@ HORIZONTAL = "─━═╌╍┄┅┈┉▀▄▁▔"
 CORNERS = "╭╮╰╯┌┐└┘┏┓┗┛╔╗╚╝├┤┣┫╠╣"
 SIDES = "│┃║▌▐|"
 BORDER = re.compile(
-    rf"^\s*[{CORNERS}]?[{HORIZONTAL}]{{2}}(?:[{HORIZONTAL}]{{2,}}|.*[{HORIZONTAL}]{{2}})[{CORNERS}]?\s*$"
+    rf"^\s*[{CORNERS}]?[{HORIZONTAL}]{{2}}(?:[{HORIZONTAL}]{{2,}}|.*[{HORIZONTAL}])[{CORNERS}]?\s*$"
 )
 """A border runs from side to side; words may stand in it."""
 
@@ -50,8 +51,8 @@ def cut_region(region: Region, rows: tuple[str, ...], cursor_row: int) -> str | 
             found = rows[-region.rows :]
         case "cursor_row":
             found = (rows[cursor_row],) if cursor_row < len(rows) else ()
-        case "box":
-            found = _box(rows)
+        case "box" | "above_box" | "below_box":
+            found = _beside_box(region.of, rows)
         case "below":
             at = _anchor(region, rows)
             found = None if at is None else rows[at + 1 :]
@@ -61,7 +62,7 @@ def cut_region(region: Region, rows: tuple[str, ...], cursor_row: int) -> str | 
     if found is None:
         return None
     if region.rows:
-        found = found[: region.rows] if region.of == "below" else found[-region.rows :]
+        found = found[: region.rows] if region.of in ("below", "below_box") else found[-region.rows :]
     return "\n".join(found)
 
 
@@ -71,7 +72,9 @@ def _anchor(region: Region, rows: tuple[str, ...]) -> int | None:
     return next((at for at in order if search(rows[at])), None)
 
 
-def _box(rows: tuple[str, ...]) -> tuple[str, ...] | None:
+def _beside_box(
+    of: Literal["box", "above_box", "below_box"], rows: tuple[str, ...]
+) -> tuple[str, ...] | None:
     borders: list[int] = []
     for at in range(len(rows) - 1, -1, -1):
         if BORDER.match(rows[at]):
@@ -80,4 +83,11 @@ def _box(rows: tuple[str, ...]) -> tuple[str, ...] | None:
                 break
     if len(borders) < 2:
         return None
-    return tuple(row.strip().strip(SIDES).strip() for row in rows[borders[1] + 1 : borders[0]])
+    lower, upper = borders
+    match of:
+        case "box":
+            return tuple(row.strip().strip(SIDES).strip() for row in rows[upper + 1 : lower])
+        case "above_box":
+            return rows[:upper]
+        case "below_box":
+            return rows[lower + 1 :]
