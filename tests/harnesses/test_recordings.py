@@ -105,7 +105,10 @@ def test_a_harness_to_which_nobody_is_signed_in_gives_a_typed_error_and_says_how
     assert "`" in diagnosis.remedy
 
 
-@pytest.mark.parametrize(("harness", "name", "found"), [one for one in outcomes() if one[2].sessions])
+@pytest.mark.parametrize(
+    ("harness", "name", "found"),
+    [one for one in outcomes() if one[2].sessions and one[1].startswith("acp")],
+)
 def test_a_recorded_session_was_opened_asked_cancelled_and_taken_up_again(
     harness: str, name: str, found: Outcomes
 ) -> None:

@@ -34,7 +34,11 @@ def build_harness(parser: Parser) -> None:
         description="Prints one JSON line a report, and last the turns, sessions and permission requests seen.",
     )
     replay.name("harness", "harness", "the harness's id")
-    replay.add_argument("recording", metavar="RECORDING", help="a wire log, one JSON line a message")
+    replay.add_argument(
+        "recording",
+        metavar="RECORDING",
+        help="a wire log, one JSON line a message; or the output of a one-shot run, NAME.out",
+    )
     replay.add_argument(
         "--mode", metavar="MODE", help="the mode it was recorded in (default: the manifest's)"
     )

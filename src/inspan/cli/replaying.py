@@ -7,10 +7,10 @@ from typing import cast
 
 import msgspec
 
-from inspan.conformance.replay import replay_recording
+from inspan.conformance.outcomes import replay_in_mode
 from inspan.host.registry import HarnessRegistry
 from inspan.model.errors import UsageError
-from inspan.model.plan import TransportSettings
+from inspan.model.manifest import ModeManifest
 
 from .context import Context
 
@@ -24,7 +24,7 @@ def replay(context: Context, harness: str, recording: str, *, mode: str | None =
         UsageError: `unknown_harness`, `unknown_mode`.
         ManifestError: `recording_invalid`, or the manifest cannot be read.
     """
-    played = replay_recording(Path(recording), _settings(context, harness, mode))
+    played = replay_in_mode(Path(recording), _mode(context, harness, mode))
     for report in played.reports:
         context.output.value(msgspec.to_builtins(report))
     counts = cast("dict[str, object]", msgspec.to_builtins(played.summary()))
@@ -38,7 +38,7 @@ def replay(context: Context, harness: str, recording: str, *, mode: str | None =
     return 0
 
 
-def _settings(context: Context, harness: str, mode: str | None) -> TransportSettings:
+def _mode(context: Context, harness: str, mode: str | None) -> ModeManifest:
     manifest = HarnessRegistry(context.home.path).manifest(harness)
     name = mode or manifest.default_mode
     if name not in manifest.modes:
@@ -47,7 +47,4 @@ def _settings(context: Context, harness: str, mode: str | None) -> TransportSett
             code="unknown_mode",
             hint=f"It has: {', '.join(manifest.modes)}.",
         )
-    found = manifest.modes[name]
-    return TransportSettings(
-        workspace=str(Path.cwd()), acp=found.acp, reads_last_words=bool(found.turn_text_failures)
-    )
+    return manifest.modes[name]

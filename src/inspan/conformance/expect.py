@@ -12,7 +12,7 @@ from pathlib import Path
 from inspan.model.errors import InspanError
 from inspan.plugin.manifest_file import load_manifest
 
-from .outcomes import Outcomes, find_outcomes, read_expected, replay_in_mode, write_expected
+from .outcomes import Outcomes, find_outcomes, find_recordings, read_expected, replay_in_mode, write_expected
 
 __all__ = ["expect", "main"]
 
@@ -20,16 +20,15 @@ __all__ = ["expect", "main"]
 def expect(folder: Path) -> dict[str, Outcomes]:
     """What the recordings of the harness in `folder` come to, by the file's name.
 
-    A recording belongs to the mode that its name begins with.
+    A recording belongs to the mode that its name, or its folder's, begins with.
 
     Raises:
         ManifestError: The manifest or a recording cannot be read.
     """
     found: dict[str, Outcomes] = {}
     for name, mode in load_manifest(folder).modes.items():
-        if mode.transport == "acp":
-            for file in sorted((folder / "recordings").glob(f"{name}*.jsonl")):
-                found[file.name] = find_outcomes(replay_in_mode(file, mode), mode)
+        for key, file in find_recordings(folder / "recordings", name, mode).items():
+            found[key] = find_outcomes(replay_in_mode(file, mode), mode)
     return found
 
 

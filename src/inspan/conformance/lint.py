@@ -18,7 +18,14 @@ from inspan.model.manifest import Manifest, ModeManifest, PostureRule
 from inspan.model.posture import Approvals, Sandbox
 from inspan.plugin.manifest_file import load_manifest
 
-from .outcomes import EXPECTED_FILE, find_outcomes, read_expected, replay_in_mode
+from .outcomes import (
+    EXPECTED_FILE,
+    Outcomes,
+    find_outcomes,
+    find_recordings,
+    read_expected,
+    replay_in_mode,
+)
 from .patterns import nested_repeat
 
 __all__ = ["RULES", "Finding", "lint_folder"]
@@ -236,13 +243,11 @@ def _check_recordings(folder: Path, manifest: Manifest) -> Iterator[Finding]:
         return
     seen: set[str] = set()
     for name, mode in manifest.modes.items():
-        if mode.transport != "acp":
-            continue
-        for file in sorted(recordings.glob(f"{name}*.jsonl")):
-            at = f"recordings/{file.name}"
-            seen.add(file.name)
+        for key, file in find_recordings(recordings, name, mode).items():
+            at = f"recordings/{key}"
+            seen.add(key)
             try:
-                yield from _check_replay(file, at, manifest, mode, expected)
+                yield from _check_replay(file, at, manifest, mode, expected.get(key))
             except ManifestError as error:
                 yield Finding(
                     severity="fault", rule="recording", at=at, message=error.message, hint=error.hint
@@ -253,12 +258,12 @@ def _check_recordings(folder: Path, manifest: Manifest) -> Iterator[Finding]:
             rule="recording",
             at=f"recordings/{EXPECTED_FILE}",
             message=f"It expects something of {name}, which is not there or belongs to no mode.",
-            hint="A recording is named for its mode: recordings/MODE.jsonl.",
+            hint="A recording is named for its mode: recordings/MODE.jsonl, or recordings/MODE/NAME.out.",
         )
 
 
 def _check_replay(
-    file: Path, at: str, manifest: Manifest, mode: ModeManifest, expected: Any
+    file: Path, at: str, manifest: Manifest, mode: ModeManifest, expected: Outcomes | None
 ) -> Iterator[Finding]:
     replay = replay_in_mode(file, mode)
     outcomes = find_outcomes(replay, mode)
@@ -281,7 +286,7 @@ def _check_replay(
             message=f"{at} holds {len(strange)} session ids that it does not match.",
             hint="Correct the pattern; empty accepts any id.",
         )
-    if file.name not in expected:
+    if expected is None:
         yield Finding(
             severity="advice",
             rule="recording",
@@ -289,7 +294,7 @@ def _check_replay(
             message="Nothing says what it is expected to come to.",
             hint="Write it down with `python -m inspan.conformance.expect FOLDER`.",
         )
-    elif expected[file.name] != outcomes:
+    elif expected != outcomes:
         yield Finding(
             severity="fault",
             rule="recording",

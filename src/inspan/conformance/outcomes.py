@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from inspan.model.content import Noise, ProtocolFault, UnknownMessage, UnknownUpdate
+from inspan.model.content import Noise, PermissionDenied, ProtocolFault, UnknownMessage, UnknownUpdate
 from inspan.model.errors import ManifestError
 from inspan.model.manifest import ModeManifest
 from inspan.model.plan import TransportSettings
@@ -18,15 +18,18 @@ from inspan.model.reports import ConnectFailed, SessionFailed, SessionReady
 from inspan.model.turn import CallError, TurnOutcome
 from inspan.plugin.diagnosing import diagnose, diagnose_text
 
+from .headless_replay import replay_headless
 from .replay import Replay, ReplayedTurn, replay_recording
 
 __all__ = [
     "EXPECTED_FILE",
+    "ExpectedDenial",
     "ExpectedPermission",
     "ExpectedTurn",
     "Failure",
     "Outcomes",
     "find_outcomes",
+    "find_recordings",
     "read_expected",
     "replay_in_mode",
     "write_expected",
@@ -61,6 +64,14 @@ class ExpectedPermission(msgspec.Struct, frozen=True, kw_only=True, omit_default
     answer: str = ""
 
 
+class ExpectedDenial(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A tool call that the harness denied by itself, and the rule that would have allowed it."""
+
+    phase: str
+    tool: str
+    rule: str = ""
+
+
 class Outcomes(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What a recording comes to.
 
@@ -70,6 +81,7 @@ class Outcomes(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         opened: How they were opened, in order.
         turns: All prompts.
         permissions: All permission requests.
+        denials: All tool calls that were denied without a request.
         failures: Connections and sessions that came to nothing.
         unknown_updates: Updates that the transport does not know.
         unknown_messages: Messages of the harness's own.
@@ -82,11 +94,26 @@ class Outcomes(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     opened: tuple[str, ...] = ()
     turns: tuple[ExpectedTurn, ...] = ()
     permissions: tuple[ExpectedPermission, ...] = ()
+    denials: tuple[ExpectedDenial, ...] = ()
     failures: tuple[Failure, ...] = ()
     unknown_updates: int = 0
     unknown_messages: int = 0
     noise_lines: int = 0
     faults: int = 0
+
+
+def find_recordings(folder: Path, name: str, mode: ModeManifest) -> dict[str, Path]:
+    """The recordings of a mode in the folder of a harness's recordings, by the name that is expected something of.
+
+    Conversations are `MODE*.jsonl`; one-shot runs are `MODE/NAME.out`.
+    """
+    match mode.transport:
+        case "acp":
+            return {file.name: file for file in sorted(folder.glob(f"{name}*.jsonl"))}
+        case "headless":
+            return {f"{name}/{file.name}": file for file in sorted((folder / name).glob("*.out"))}
+        case _:
+            return {}
 
 
 def replay_in_mode(recording: Path, mode: ModeManifest) -> Replay:
@@ -95,6 +122,8 @@ def replay_in_mode(recording: Path, mode: ModeManifest) -> Replay:
     Raises:
         ManifestError: `recording_invalid`.
     """
+    if mode.transport == "headless":
+        return replay_headless(recording, mode)
     settings = TransportSettings(workspace="/", acp=mode.acp, reads_last_words=bool(mode.turn_text_failures))
     return replay_recording(recording, settings)
 
@@ -122,6 +151,11 @@ def find_outcomes(replay: Replay, mode: ModeManifest) -> Outcomes:
                 else ("cancelled" if asked.is_answered else ""),
             )
             for asked in replay.permissions
+        ),
+        denials=tuple(
+            ExpectedDenial(phase=phase, tool=body.tool, rule=body.rule)
+            for phase, body in bodies
+            if isinstance(body, PermissionDenied)
         ),
         failures=tuple(failures),
         unknown_updates=sum(isinstance(body, UnknownUpdate) for _, body in bodies),

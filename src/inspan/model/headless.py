@@ -162,15 +162,17 @@ class EndRule(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, for
 
     Attributes:
         outcome: Where the harness's own outcome is.
-        outcomes: Our outcome by the harness's own. What is not in it is `failed` where an error was said, and
-            `completed` otherwise.
-        is_error: Where it says that the result is an error, whatever else it says.
+        outcomes: Our outcome by the harness's own.
+        otherwise: What an outcome means that is not among them. Without it, `failed` where an error was said
+            before, and `completed` where none was.
+        is_error: Where it says that the result is an error, though its outcome may be called a success.
         reason: Where the harness's own word for the end is; the first that is there counts.
         error: The error that the record carries.
     """
 
     outcome: MaybePath = ""
     outcomes: dict[str, TurnOutcome] = {}
+    otherwise: TurnOutcome | None = None
     is_error: MaybePath = ""
     reason: tuple[Path, ...] = ()
     error: ErrorRule | None = None
@@ -180,7 +182,7 @@ class RecordRule(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, 
     """What some records mean. Every rule that fits a record is applied, in order.
 
     Attributes:
-        when: What the record must hold, by path.
+        when: What the record must hold, by path. A rule without it is for every record, and makes none known.
         unless: What it must not hold, by path.
         each: An array: the rule is applied to each object in it.
         where: What the element must hold, by path.

@@ -48,17 +48,18 @@ def read_error(rule: ErrorRule, place: Place) -> CallError:
 def end_by_record(saying: Saying, rule: EndRule, place: Place) -> None:
     """Ends the turn as the result record says; a second one changes nothing.
 
-    A record that says that it is an error is one, whatever its outcome is called.
+    A success that says that it is an error is one.
     """
     state = saying.state
     if state.phase != "prompted":
         return
-    said = rule.outcomes.get(as_token(place.find(rule.outcome))) if rule.outcome else None
+    said = rule.otherwise
+    if rule.outcome:
+        said = rule.outcomes.get(as_token(place.find(rule.outcome)), rule.otherwise)
     is_error = bool(rule.is_error) and place.find(rule.is_error) is True
-    if is_error or said is TurnOutcome.FAILED or (said is None and state.error is not None):
-        outcome = TurnOutcome.FAILED
-    else:
-        outcome = said or TurnOutcome.COMPLETED
+    if said is None:
+        said = TurnOutcome.COMPLETED if state.error is None else TurnOutcome.FAILED
+    outcome = TurnOutcome.FAILED if is_error and said is TurnOutcome.COMPLETED else said
     error = None
     if outcome not in (TurnOutcome.COMPLETED, TurnOutcome.CANCELLED):
         carried = read_error(rule.error, place) if rule.error is not None else None

@@ -46,7 +46,7 @@ def take_record(saying: Saying, record: dict[str, Any]) -> None:
 
 
 def _apply(saying: Saying, rule: RecordRule, place: Place) -> bool:
-    """Applies a rule; whether it says anything of the record besides its session."""
+    """Applies a rule; whether that makes the record one that is known."""
     if rule.session:
         saying.name_session(place.text(rule.session), "session")
     if rule.starts:
@@ -75,12 +75,7 @@ def _apply(saying: Saying, rule: RecordRule, place: Place) -> bool:
             saying.is_changed = True
         if rule.ends is not None:
             end_by_record(saying, rule.ends, here)
-    return rule.ignore or rule.starts or rule.recovers or bool(rule.effective) or _says(rule)
-
-
-def _says(rule: RecordRule) -> bool:
-    parts = (rule.text, rule.tool, rule.usage, rule.denial, rule.retry, rule.error, rule.ends)
-    return any(part is not None for part in parts)
+    return bool(rule.when)
 
 
 def _places(rule: RecordRule, place: Place) -> list[Place]:
