@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -11,6 +12,11 @@ from support.live import opencode as opencode_target
 from support.live.arena import Arena, open_arena
 from support.live.netns import Namespace, obstacle, open_namespace
 from support.live.target import ReadyTarget, open_target
+
+# Each test gets an XDG_CACHE_HOME of its own; what was installed before must be found in spite of that.
+os.environ.setdefault(
+    "INSPAN_CACHE", str(Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "inspan-live")
+)
 
 
 @pytest.fixture(scope="session")

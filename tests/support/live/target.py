@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import subprocess
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
@@ -49,10 +50,16 @@ class ReadyTarget:
 @contextmanager
 def open_target(target: Target, namespace: Namespace) -> Generator[ReadyTarget]:
     """Install `target` if need be and make an arena for it; the arena ends with the block."""
-    installed = install(target.pin)
+    installed = _find(target.pin)
     programs = [*installed.needs, installed.folder]
     with open_arena(namespace, programs=programs, variables=target.variables) as arena:
         target.write_settings(arena.home, arena.model.url)
         if target.model_variable:
             arena.environment[target.model_variable] = f"{arena.model.url}/v1"
         yield ReadyTarget(target=target, installed=installed, arena=arena)
+
+
+@functools.cache
+def _find(pin: str) -> Installed:
+    """The installation, looked at once a test run: each look starts the harness."""
+    return install(pin)
