@@ -24,7 +24,7 @@ from support.terminal_recordings import (
 )
 
 AT = datetime(2026, 11, 30, tzinfo=UTC)
-HARNESSES = ("claude-code", "codex", "copilot", "gemini", "opencode", "pi", "qwen", "vibe")
+HARNESSES = ("claude-code", "cline", "codex", "copilot", "gemini", "kimi", "opencode", "pi", "qwen", "vibe")
 SETS = [recorded for harness in HARNESSES for recorded in recorded_sets(harness)]
 RULES = [(harness, rule) for harness in HARNESSES for rule in read_rules(harness).rules]
 NEVER = r"\x00\Z"
@@ -175,6 +175,6 @@ def test_no_line_of_a_rule_can_be_left_out_without_a_fixture_that_fails(
 
 
 def test_every_recording_belongs_to_a_harness_with_rules_or_is_named_here() -> None:
-    without_rules = {"aider", "cline", "kimi"}
+    without_rules = {"aider"}
     folders = {path.name for path in RECORDINGS.iterdir() if path.is_dir()}
     assert folders == {*HARNESSES, *without_rules}
