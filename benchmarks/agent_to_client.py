@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import statistics
+from pathlib import Path
 
 from .figures import Figure, Target
 from .ground import Ground, open_ground, throwaway_folder, write_agent_program
@@ -23,6 +24,8 @@ from .scale import Scale
 __all__ = ["PEERS", "run"]
 
 PEERS = ("acpx", "sandbox-agent")
+
+_RAM_DISK = Path("/dev/shm")
 
 
 def run(scale: Scale) -> list[Figure]:
@@ -93,6 +96,7 @@ async def _pace(scale: Scale) -> list[Figure]:
     peer: list[float] = []
     medians: list[float] = []
     peer_medians: list[float] = []
+    undisked: list[float] = []
     lost: list[float] = []
     peer_lost: list[float] = []
     with throwaway_folder() as folder:
@@ -103,6 +107,10 @@ async def _pace(scale: Scale) -> list[Figure]:
             ours.append(percentile(received.latencies_us, 99) / 1000)
             medians.append(percentile(received.latencies_us, 50) / 1000)
             lost.append(count - received.total + received.doubled)
+            if _RAM_DISK.is_dir():
+                async with open_ground(_RAM_DISK) as ground:
+                    received = await _pace_on(ground, sessions, rate, seconds)
+                undisked.append(percentile(received.latencies_us, 99) / 1000)
             async with sandbox_agent.serving(folder, program) as server:
                 received = await server.pace(sessions, rate, seconds)
             peer.append(percentile(received.latencies_us, 99) / 1000)
@@ -118,6 +126,7 @@ async def _pace(scale: Scale) -> list[Figure]:
             peer_name="sandbox-agent 0.4.2",
             target=Target(of="ratio", bound="at most", limit=3),
         ),
+        *_without_a_disk(what, undisked, peer),
         Figure(
             what=f"Median latency, {what}",
             unit="ms",
@@ -133,6 +142,22 @@ async def _pace(scale: Scale) -> list[Figure]:
             peer_name="sandbox-agent 0.4.2",
             target=Target(of="ours", bound="at most", limit=0),
         ),
+    ]
+
+
+def _without_a_disk(what: str, ours: list[float], peer: list[float]) -> list[Figure]:
+    """What of the latency is not the disk's: nothing is durable there."""
+    if not ours:
+        return []
+    return [
+        Figure(
+            what=f"The same with Inspan's home on a RAM disk: p99 latency, {what}",
+            unit="ms",
+            ours=ours,
+            peer=peer,
+            peer_name="sandbox-agent 0.4.2",
+            note="Only to tell the disk's part of the latency from the program's.",
+        )
     ]
 
 

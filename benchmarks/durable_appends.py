@@ -48,6 +48,10 @@ def run(scale: Scale) -> list[Figure]:
             peer=disk,
             peer_name="the disk's own fdatasync rate",
             target=Target(of="ratio", bound="at least", limit=6),
+            note=(
+                "Each producer waits for its event, so the interpreter's time for all of them is added to each "
+                "sync: the faster the disk, the smaller the ratio."
+            ),
         ),
         Figure(
             what="Durable events, 50 producers, 20 events an append",

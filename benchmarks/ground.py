@@ -123,9 +123,13 @@ class Ground:
 
 
 @contextlib.asynccontextmanager
-async def open_ground() -> AsyncGenerator[Ground]:
-    """A daemon inside the block; afterwards it and its harnesses are gone, and so is its home."""
-    with throwaway_folder() as folder:
+async def open_ground(parent: Path | None = None) -> AsyncGenerator[Ground]:
+    """A daemon inside the block; afterwards it and its harnesses are gone, and so is its home.
+
+    Args:
+        parent: Where its home is made; in the folder for temporary files where it is `None`.
+    """
+    with throwaway_folder(parent) as folder:
         home = Home(folder / "home")
         manifest = home.harnesses / HARNESS / "manifest.toml"
         manifest.parent.mkdir(parents=True)
@@ -165,9 +169,9 @@ async def open_ground() -> AsyncGenerator[Ground]:
 
 
 @contextlib.contextmanager
-def throwaway_folder() -> Generator[Path]:
+def throwaway_folder(parent: Path | None = None) -> Generator[Path]:
     """A folder with a short path (sockets lie in it), removed afterwards."""
-    folder = Path(tempfile.mkdtemp(prefix="isp-"))
+    folder = Path(tempfile.mkdtemp(prefix="isp-", dir=parent))
     try:
         yield folder
     finally:
