@@ -26,6 +26,7 @@ __all__ = ["PEERS", "run"]
 PEERS = ("acpx", "sandbox-agent")
 
 _RAM_DISK = Path("/dev/shm")
+_HAS_RAM_DISK = _RAM_DISK.is_dir()
 
 
 def run(scale: Scale) -> list[Figure]:
@@ -107,7 +108,7 @@ async def _pace(scale: Scale) -> list[Figure]:
             ours.append(percentile(received.latencies_us, 99) / 1000)
             medians.append(percentile(received.latencies_us, 50) / 1000)
             lost.append(count - received.total + received.doubled)
-            if _RAM_DISK.is_dir():
+            if _HAS_RAM_DISK:
                 async with open_ground(_RAM_DISK) as ground:
                     received = await _pace_on(ground, sessions, rate, seconds)
                 undisked.append(percentile(received.latencies_us, 99) / 1000)
