@@ -106,6 +106,13 @@ def test_a_console_that_was_left_is_not_taken_for_a_free_one(recorded: RecordedS
             assert verdict.activity == "unknown", (name, verdict.rule)
 
 
+@pytest.mark.parametrize(("harness", "resets"), [("claude-code", "3pm (UTC)"), ("codex", "at 5:30 PM")])
+def test_the_time_when_a_limit_ends_is_kept_where_the_screen_gives_it(harness: str, resets: str) -> None:
+    reading = RuleBook(read_rules(harness)).read(snapshots_of(harness)["made-80x24/limit-resets"])
+    assert reading.error is not None
+    assert (reading.error.rule.report, reading.error.resets) == ("limit", resets)
+
+
 def matches(rule: ScreenRule, snapshot: Snapshot) -> bool:
     book = RuleBook(ScreenRules(schema=1, source="test", verified="today", rules=(rule,)))
     reading = book.read(snapshot)
