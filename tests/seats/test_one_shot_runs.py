@@ -59,7 +59,7 @@ def test_a_run_answers_its_prompt_and_the_next_one_resumes_its_conversation() ->
             assert idle.launch is not None
             assert (idle.status, idle.launch.reason, idle.launch.exit_code) == ("idle", "done", 1)
             assert idle.session.resume_outcome == "resumed"
-        await until_empty(ground.launches)
+            await until_empty(ground.launches)
         lines = [json.loads(line) for line in (ground.state / "prompts.jsonl").read_text().splitlines()]
         assert [line["text"] for line in lines] == ["say 3", "misleading"]
         assert len({line["session"] for line in lines}) == 1
