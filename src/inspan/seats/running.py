@@ -59,6 +59,7 @@ _AFTER_FAULT_S = (0.5, 1.0, 5.0, 30.0)
 """Waits after a fault of ours, before a launch is taken up again."""
 _GIVE_UP_AFTER = 2
 """How often a launch of which no process came is tried again."""
+_PART_WAIT_S = 2.0
 _WRITE_AGAIN_S = 0.5
 _RECONNECT_S = (0.05, 0.2, 0.5, 1.0, 2.0)
 _log = logging.getLogger("inspan.seats")
@@ -316,8 +317,7 @@ class LaunchRunner:
                 helper.cancel()
             await asyncio.gather(*helpers, return_exceptions=True)
         await self._end(actor, link, link.launch, folder, connection.exit)
-        with contextlib.suppress(HolderError):
-            await connection.release()
+        await _part_from(connection, folder)
         shutil.rmtree(folder, ignore_errors=True)
 
     async def _read(self, actor: SeatActor, link: Link, connection: HolderConnection) -> None:
@@ -412,6 +412,17 @@ class LaunchRunner:
                 ),
                 drop_launch=launch,
             )
+
+
+async def _part_from(connection: HolderConnection, folder: Path) -> None:
+    """Lets the holder go, and waits a little until it is gone: a folder is removed when nobody writes into it."""
+    disk = LaunchDisk(folder)
+    with contextlib.suppress(HolderError, TimeoutError):
+        await connection.release()
+        async with asyncio.timeout(_PART_WAIT_S):
+            await connection.wait_closed()
+            while not disk.is_holder_dead():  # noqa: ASYNC110 - another process sets no event
+                await asyncio.sleep(0.01)
 
 
 def _fault_of(error: Exception) -> Problem:
