@@ -75,7 +75,8 @@ async def test_the_harness_inherits_no_descriptor_and_no_signal_disposition(laun
     output = await output_of(spec)
     assert output.split() == [b"[0,", b"1,", b"2,", b"3]", b"0", oct(mask).encode()]
     spec = await launches.start("grep", "SigIgn", "/proc/self/status")
-    reserved = 0b11 << 31  # signals 32 and 33 belong to the C library: no program can change what is inherited
+    # Signals 32 and 33 belong to the C library: no program can change what is inherited.
+    reserved = 0b11 << 31
     assert int((await output_of(spec)).split()[1], 16) & ~reserved == 0
 
 
