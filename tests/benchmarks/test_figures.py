@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import msgspec
 import pytest
 
@@ -9,6 +11,7 @@ from benchmarks.figures import Figure, Target
 from benchmarks.report import Report, Result
 from render_benchmarks import render
 
+ROOT = Path(__file__).resolve().parents[2]
 AT_LEAST_8 = Target(of="ratio", bound="at least", limit=8)
 AT_MOST_12 = Target(of="ours", bound="at most", limit=12)
 
@@ -70,3 +73,9 @@ def test_the_page_tells_what_was_met_missed_reported_and_not_measured() -> None:
     assert "By hand." in page
     assert "at the commit def; load average" in page
     assert "## How late?\n\nNot measured: no network namespace" in page
+
+
+def test_the_page_in_the_docs_is_that_of_the_last_run() -> None:
+    run = msgspec.json.decode((ROOT / "benchmarks" / "last_run.json").read_bytes(), type=Report)
+
+    assert (ROOT / "docs" / "benchmarks.md").read_text(encoding="utf-8") == render(run)
