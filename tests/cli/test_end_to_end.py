@@ -380,3 +380,15 @@ def test_the_demonstration_holds_and_leaves_nothing_behind() -> None:
     folder = Path(shown["checks"][-1]["fact"].removesuffix(" is removed"))
     assert folder.name.startswith("isp-")
     assert not folder.exists()
+
+
+@pytest.mark.requirement("H-B35")
+def test_what_failed_in_a_seat_stands_in_the_output_for_people(throwaway_home: Path) -> None:
+    seat = _seat(throwaway_home)
+    _value("send", seat, "--wait", "crash", status=13)
+    _until(lambda: _value("seat", "show", seat)["status"] == "exited", "the harness is gone")
+
+    shown = inspan("seat", "show", seat)
+    assert shown.status == 0
+    assert "exited with status 3" in shown.out
+    assert "failed" in inspan("seat", "list").out
