@@ -162,14 +162,7 @@ class SeatActor:
         self, given: Input | None, *, done: tuple[tuple[str, int], ...] = (), drop_launch: str | None = None
     ) -> None:
         """As `give`, for what must not be forgotten: waits for a log that refuses to take it."""
-        attempt = 0
-        while True:
-            try:
-                await self.give(given, done=done, drop_launch=drop_launch)
-                return
-            except StoreError as error:
-                await self._wait_for_store(error, attempt)
-                attempt += 1
+        await self._insist(lambda: self.give(given, done=done, drop_launch=drop_launch))
 
     async def plan(self, link: Link, planned: LaunchPlanned) -> None:
         """Records the intent to start a holder, with the place from which its launch is followed.
@@ -188,22 +181,11 @@ class SeatActor:
 
     async def begin(self, link: Link, up: HolderUp) -> None:
         """Records that the process runs and begins its handshake, together."""
-
-        async def begin() -> None:
-            step = link.machine.start()
-            bodies = await self._read(step)
-
-            def work(decision: Decision) -> Step:
-                decide_into(decision, up)
-                return self._decide(decision, link, step, bodies)
-
-            await self._transact(work, link=link)
-
-        await self._surely(link, begin)
+        await self._take(link, link.machine.start, first=up)
 
     async def absorb(self, link: Link, data: bytes) -> None:
         """Turns bytes of the harness into events, exactly once; waits for a log that refuses."""
-        await self._surely(link, lambda: self._absorb(link, data))
+        await self._insist(lambda: self._alone(lambda: self._absorb(link, data)))
 
     async def finish(self, link: Link) -> None:
         """Takes note that the harness will write no more."""
@@ -241,13 +223,21 @@ class SeatActor:
         if self._running:
             await asyncio.wait(tuple(self._running))
 
-    async def _take(self, link: Link, speak: Callable[[], Step]) -> None:
-        async def work() -> None:
+    async def _take(self, link: Link, speak: Callable[[], Step], *, first: Input | None = None) -> None:
+        """Has the machine speak and takes what it says, after `first`, which belongs to it."""
+
+        async def take() -> None:
             step = speak()
             bodies = await self._read(step)
-            await self._transact(lambda decision: self._decide(decision, link, step, bodies), link=link)
 
-        await self._surely(link, work)
+            def work(decision: Decision) -> Step:
+                if first is not None:
+                    decide_into(decision, first)
+                return self._decide(decision, link, step, bodies)
+
+            await self._transact(work, link=link)
+
+        await self._insist(lambda: self._alone(take))
 
     async def _absorb(self, link: Link, data: bytes) -> None:
         step = link.feed(data)
@@ -259,20 +249,22 @@ class SeatActor:
             lambda decision: self._decide(decision, link, step, bodies), link=link, data=data
         )
 
-    async def _surely(self, link: Link, work: Callable[[], Awaitable[object]]) -> None:
+    async def _alone(self, work: Callable[[], Awaitable[None]]) -> None:
+        async with self._lock:
+            await work()
+
+    async def _insist(self, work: Callable[[], Awaitable[object]]) -> None:
+        """Does what must not be forgotten, again and again while the log refuses to take it."""
         attempt = 0
         while True:
             try:
-                async with self._lock:
-                    try:
-                        await work()
-                    except StoreError:
-                        link.rollback()
-                        raise
+                await work()
                 return
             except StoreError as error:
-                await self._wait_for_store(error, attempt)
-                attempt += 1
+                if attempt == 0:
+                    _log.warning("seat %s waits for the log: %s", self.name, error.code)
+            await asyncio.sleep(_RETRY_S[min(attempt, len(_RETRY_S) - 1)])
+            attempt += 1
 
     async def _transact(
         self,
@@ -315,7 +307,7 @@ class SeatActor:
             if append.drafts or cursor is not None or done or drop_launch is not None:
                 envelopes = await self._store.append(append)
         except BaseException:
-            if link is not None and not data:
+            if link is not None:
                 link.rollback()
             raise
         self.state = decision.state
@@ -403,12 +395,6 @@ class SeatActor:
                 self.link = None
             case _:
                 pass
-
-    async def _wait_for_store(self, error: StoreError, attempt: int) -> None:
-        wait_s = _RETRY_S[min(attempt, len(_RETRY_S) - 1)]
-        if attempt == 0:
-            _log.warning("seat %s waits for the log: %s", self.name, error.code)
-        await asyncio.sleep(wait_s)
 
 
 def _operate(link: Link, wanted: tuple[Operation, ...]) -> Step | None:

@@ -7,17 +7,15 @@ import contextlib
 import logging
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
-
-import msgspec
+from typing import Literal, TypeVar
 
 from inspan.holder import (
     HarnessExit,
     HolderConnection,
     HolderSpec,
     LaunchDisk,
-    WriteResult,
     connect_holder,
     start_holder,
     stop_orphans,
@@ -60,8 +58,19 @@ _AFTER_FAULT_S = (0.5, 1.0, 5.0, 30.0)
 _GIVE_UP_AFTER = 2
 """How often a launch of which no process came is tried again."""
 _PART_WAIT_S = 2.0
-_WRITE_AGAIN_S = 0.5
+_ASK_AGAIN_S = 0.5
 _RECONNECT_S = (0.05, 0.2, 0.5, 1.0, 2.0)
+_WriteEnd = Literal["done", "clean", "cut"]
+_WRITE_RESULTS: dict[str, _WriteEnd] = {
+    "done": "done",
+    "failed_clean": "clean",
+    "cut": "cut",
+    "in_doubt": "cut",
+}
+"""What a holder, or what it left on the disk, says of a write, as the decider takes it."""
+
+_T = TypeVar("_T")
+
 _log = logging.getLogger("inspan.seats")
 
 
@@ -327,7 +336,8 @@ class LaunchRunner:
             await actor.absorb(link, data)
             actor.fault = None
             if link.offset - acknowledged >= _ACK_EVERY_BYTES:
-                acknowledged = await _acknowledge(connection, link.offset)
+                acknowledged = link.offset
+                await connection.ack(acknowledged)
 
     async def _write(
         self, actor: SeatActor, link: Link, connection: HolderConnection, files: LaunchFiles
@@ -339,29 +349,26 @@ class LaunchRunner:
         """
         one_shot = is_one_shot(files.transport)
         if one_shot and link.next_op > 1 and link.writes.empty():
-            await _end_input(connection)
+            await _insist(connection, link.launch, connection.close_stdin)
         while True:
             row = await link.writes.get()
             try:
-                result = await _write_one(connection, row)
+                result = await _insist(
+                    connection, row.launch, lambda row=row: connection.write(row.op, row.data)
+                )
             except BaseException:
                 # It is still in the outbox, and the holder knows it by its number: the next connection asks.
                 _put_first(link, row)
                 raise
-            outcome = {"done": "done", "failed_clean": "clean", "cut": "cut"}[result.outcome]
-            await self._note_write(actor, link.launch, row, outcome)
+            await self._note_write(actor, row, _WRITE_RESULTS[result.outcome])
             if one_shot:
-                await _end_input(connection)
+                await _insist(connection, link.launch, connection.close_stdin)
 
-    async def _note_write(self, actor: SeatActor, launch: str, row: OutboxRow, outcome: str) -> None:
-        done = ((launch, row.op),)
-        if row.delivery is None:
-            await actor.give_surely(None, done=done)
-            return
-        ended = msgspec.convert(
-            {"launch": launch, "delivery": row.delivery, "result": outcome}, type=WriteEnded
-        )
-        await actor.give_surely(ended, done=done)
+    async def _note_write(self, actor: SeatActor, row: OutboxRow, result: _WriteEnd) -> None:
+        ended = None
+        if row.delivery is not None:
+            ended = WriteEnded(launch=row.launch, delivery=row.delivery, result=result)
+        await actor.give_surely(ended, done=((row.launch, row.op),))
 
     async def _bury(self, actor: SeatActor, link: Link | None, launch: str, folder: Path) -> None:
         """Ends a launch whose holder is proven dead, with all that its journal still tells."""
@@ -398,8 +405,7 @@ class LaunchRunner:
                 continue
             outcome = "in_doubt" if operations is None else operations.outcome(row.op)
             if outcome != "not_begun":
-                known = {"done": "done", "failed_clean": "clean", "cut": "cut", "in_doubt": "cut"}[outcome]
-                await self._note_write(actor, launch, row, known)
+                await self._note_write(actor, row, _WRITE_RESULTS[outcome])
         if link is not None and exited is not None:
             end = HarnessEnd(exit_code=exited.exit_code, signal=exited.signal, stderr_tail=tail)
             await actor.take_end(link, end)
@@ -433,11 +439,6 @@ def _fault_of(error: Exception) -> Problem:
     )
 
 
-async def _acknowledge(connection: HolderConnection, offset: int) -> int:
-    await connection.ack(offset)
-    return offset
-
-
 async def _stop_when_wanted(actor: SeatActor, connection: HolderConnection, files: LaunchFiles) -> None:
     await actor.stop_wanted.wait()
     state = actor.state
@@ -456,31 +457,19 @@ async def _watch_handshake(actor: SeatActor, link: Link, files: LaunchFiles) -> 
     await actor.give_surely(HandshakeTimedOut(launch=link.launch, timeout_s=files.handshake_timeout_s))
 
 
-async def _write_one(connection: HolderConnection, row: OutboxRow) -> WriteResult:
-    """Writes, however long the holder cannot take it: a refused write was not begun, so asking again is safe."""
+async def _insist(connection: HolderConnection, launch: str, ask: Callable[[], Awaitable[_T]]) -> _T:
+    """Asks the holder, however long it cannot do it: what it refuses was not begun, so asking again is safe."""
     is_said = False
     while True:
         try:
-            return await connection.write(row.op, row.data)
+            return await ask()
         except HolderError as error:
             if error.code == "holder_lost" or connection.is_closed:
                 raise
             if not is_said:
-                _log.warning("a write to launch %s waits: %s", row.launch, error.message)
+                _log.warning("the input of launch %s waits: %s", launch, error.message)
                 is_said = True
-        await asyncio.sleep(_WRITE_AGAIN_S)
-
-
-async def _end_input(connection: HolderConnection) -> None:
-    """Ends the harness's input, however long the holder takes; a harness that waits for more would never end."""
-    while True:
-        try:
-            await connection.close_stdin()
-            return
-        except HolderError as error:
-            if error.code == "holder_lost" or connection.is_closed:
-                raise
-        await asyncio.sleep(_WRITE_AGAIN_S)
+        await asyncio.sleep(_ASK_AGAIN_S)
 
 
 def _put_first(link: Link, row: OutboxRow) -> None:

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-import msgspec
-
-from inspan.model.content import Noise, ProtocolFault
+from inspan.model.content import ProtocolFault
 from inspan.model.evidence import Source
 from inspan.model.plan import TransportSettings
 from inspan.model.reports import Reported
 from inspan.transports.machine import Outgoing, Step
+from inspan.transports.noise import take_noise
 
 from .last_words import forget_words, note_words
 from .state import AcpState, OpenCall
 from .wire import encode_message
 
 __all__ = ["Exchange", "Purpose"]
-
-_SAMPLE_CHARACTERS = 200
 
 Purpose = Literal["handshake", "session", "prompt", "cancel", "answer", "reply"]
 
@@ -52,14 +49,7 @@ class Exchange:
 
     def noise(self, line: bytes) -> None:
         """Adds a line that belongs to no message; lines that follow each other make one report."""
-        last = self._reports[-1].body if self._reports else None
-        if isinstance(last, Noise):
-            body = msgspec.structs.replace(last, lines=last.lines + 1)
-            self._reports.pop()
-        else:
-            sample = line[: _SAMPLE_CHARACTERS * 4].decode("utf-8", errors="replace")
-            body = Noise(lines=1, sample=sample[:_SAMPLE_CHARACTERS])
-        self.report(body, "acp.noise")
+        self.report(take_noise(self._reports, line), "acp.noise")
 
     def call(self, call: OpenCall, method: str, params: dict[str, Any], *, purpose: Purpose) -> None:
         """Writes a request and remembers what it is for."""

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-import msgspec
-
-from inspan.model.content import Noise, ProtocolFault
+from inspan.model.content import ProtocolFault
 from inspan.model.evidence import Source
 from inspan.model.plan import TransportSettings
 from inspan.model.reports import PromptStarted, Reported, SessionReady
 from inspan.model.session import OpenedHow
 from inspan.transports.machine import Outgoing, Step
+from inspan.transports.noise import take_noise
 
 from .state import HeadlessState
 
 __all__ = ["Saying"]
-
-_SAMPLE_CHARACTERS = 200
 
 
 class Saying:
@@ -48,14 +45,7 @@ class Saying:
 
     def noise(self, line: bytes) -> None:
         """Adds a line that is no record; lines that follow each other make one report."""
-        last = self._reports[-1].body if self._reports else None
-        if isinstance(last, Noise):
-            body = msgspec.structs.replace(last, lines=last.lines + 1)
-            self._reports.pop()
-        else:
-            sample = line[: _SAMPLE_CHARACTERS * 4].decode("utf-8", errors="replace")
-            body = Noise(lines=1, sample=sample[:_SAMPLE_CHARACTERS])
-        self.report(body, "noise")
+        self.report(take_noise(self._reports, line), "noise")
 
     def write(self, outgoing: Outgoing) -> None:
         """Adds bytes to write."""
