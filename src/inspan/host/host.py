@@ -26,7 +26,7 @@ from .plans import check_attempt, check_plan, check_reference, check_workspace, 
 from .plugin_process import ProcessPlugin, ProcessTimes, plugin_command
 from .registry import HarnessRegistry, RegisteredHarness
 from .trust import TrustRecord, TrustStore
-from .views import PluginState, view_harness, view_problem
+from .views import PluginState, view_harness
 
 __all__ = ["HarnessHost", "Placement"]
 
@@ -121,14 +121,14 @@ class HarnessHost:
         try:
             self._check_request(request)
         except InspanError as error:
-            return (view_problem(error),)
+            return (Problem.of(error),)
         try:
             plugin = await self._plugin_of(request.harness)
             found = await ask_for(plugin, Preflight, "preflight", request)
             problems += found.problems
         except InspanError as error:
             if error.code != "unsupported_capability":
-                problems.append(view_problem(error))
+                problems.append(Problem.of(error))
         return tuple(problems)
 
     async def plan(self, request: LaunchRequest) -> LaunchPlan:

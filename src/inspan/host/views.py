@@ -15,7 +15,7 @@ from inspan.plugin.programs import find_program
 
 from .registry import RegisteredHarness
 
-__all__ = ["PluginState", "view_harness", "view_problem"]
+__all__ = ["PluginState", "view_harness"]
 
 PluginState = Literal["none", "ready", "missing", "incompatible", "untrusted"]
 
@@ -45,7 +45,7 @@ def view_harness(
             modes=(),
             summary=_text(table.get("summary")),
             plugin=plugin,
-            problem=view_problem(problem) if problem else None,
+            problem=Problem.of(problem) if problem else None,
         )
     return HarnessView(
         id=manifest.id,
@@ -86,14 +86,9 @@ def view_harness(
         quirks=tuple(quirk.text for quirk in manifest.quirks),
         plugin=plugin,
         installed=_see_program(manifest, environ),
-        problem=view_problem(problem) if problem else None,
+        problem=Problem.of(problem) if problem else None,
         probe=probe,
     )
-
-
-def view_problem(error: InspanError) -> Problem:
-    """An error as something that stands in the way."""
-    return Problem(code=error.code, message=error.message, hint=error.hint)
 
 
 def _see_program(manifest: Manifest, environ: Mapping[str, str]) -> Literal["yes", "no"]:

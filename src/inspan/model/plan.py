@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from .errors import InspanError
 from .headless import HeadlessSettings
 from .manifest import AcpSettings
 from .posture import Posture
@@ -129,6 +130,11 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     message: str
     hint: str = ""
     is_fatal: bool = True
+
+    @classmethod
+    def of(cls, error: InspanError, *, is_fatal: bool = True) -> Problem:
+        """An error as something that stands in the way."""
+        return cls(code=error.code, message=error.message, hint=error.hint, is_fatal=is_fatal)
 
 
 class RuntimeFound(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -47,11 +47,11 @@ class ManifestPlugin(HarnessPlugin):
         try:
             find_program(self.context.manifest, self._environ(params), mode=params.mode)
         except InspanError as error:
-            problems.append(_as_problem(error))
+            problems.append(Problem.of(error))
         try:
             find_posture(self.context.manifest.modes[params.mode], params.posture)
         except InspanError as error:
-            problems.append(_as_problem(error))
+            problems.append(Problem.of(error))
         if not os.access(params.workspace, os.R_OK | os.X_OK):
             problems.append(
                 Problem(
@@ -106,7 +106,3 @@ class ManifestPlugin(HarnessPlugin):
     def _environ(self, request: LaunchRequest) -> dict[str, str]:
         """What decides which program is found: the operator's PATH for the seat goes before the daemon's."""
         return {**self.context.environ, **request.environment}
-
-
-def _as_problem(error: InspanError) -> Problem:
-    return Problem(code=error.code, message=error.message, hint=error.hint)

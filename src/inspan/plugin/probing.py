@@ -107,7 +107,7 @@ async def _look_at_program(
         found = find_program(manifest, environ, mode=modes[0])
     except HarnessError as error:
         # What only another mode needs keeps nobody from using the harness.
-        problem = Problem(code=error.code, message=error.message, hint=error.hint, is_fatal=is_default)
+        problem = Problem.of(error, is_fatal=is_default)
         return _Look(ProgramFound(modes=modes, installed="no"), (problem,))
     version, fault = await _ask_version(program, found, environ)
     if fault is not None:

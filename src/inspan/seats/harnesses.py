@@ -126,7 +126,7 @@ def facts_of(harnesses: Harnesses, state: SeatState) -> HarnessFacts:
         mode = find_mode(manifest, state.mode)
         problem = harnesses.view(state.harness).problem if manifest.plugin else None
     except InspanError as error:
-        problem = Problem(code=error.code, message=error.message, hint=error.hint)
+        problem = Problem.of(error)
         return HarnessFacts(name=state.harness, capabilities=Capabilities(), problem=problem)
     return HarnessFacts(
         name=manifest.name, scripted=manifest.scripted, capabilities=mode.capabilities, problem=problem
