@@ -18,6 +18,7 @@ from .installation import ConfigFolder, Program, SignIn, VersionProbe
 from .posture import Approvals, Sandbox
 from .retrying import RetryNotification
 from .session import Provenance
+from .terminal import TerminalSettings
 
 __all__ = [
     "MANIFEST_SCHEMA_VERSION",
@@ -200,11 +201,12 @@ class ModeManifest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
         postures: Postures that it can honour; any other is refused before launch.
         acp: Settings of the `acp` transport.
         headless: Settings of the `headless` transport.
+        terminal: Settings of the `terminal` transport.
         diagnoses: Known failures.
         turn_text_failures: Failures that the harness tells as the last words of a turn that ends well.
     """
 
-    transport: Literal["acp", "headless", "plugin"]
+    transport: Literal["acp", "headless", "terminal", "plugin"]
     program: Program | None = None
     launch: LaunchArguments = LaunchArguments()
     resume: LaunchArguments = LaunchArguments()
@@ -217,6 +219,7 @@ class ModeManifest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     postures: tuple[PostureRule, ...] = ()
     acp: AcpSettings = AcpSettings()
     headless: HeadlessSettings = HeadlessSettings()
+    terminal: TerminalSettings = TerminalSettings()
     diagnoses: tuple[Diagnosis, ...] = ()
     turn_text_failures: tuple[TurnTextFailure, ...] = ()
 

@@ -1,0 +1,33 @@
+"""Terminal settings: what the `terminal` transport must know of a harness's console."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import msgspec
+
+from .screen_rules import ScreenRules
+
+__all__ = ["TerminalSettings"]
+
+Side = Annotated[int, msgspec.Meta(ge=1, le=1000)]
+
+
+class TerminalSettings(
+    msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True
+):
+    """What the `terminal` transport must know.
+
+    Attributes:
+        rules_file: The file in the manifest's folder that holds the screen rules; empty for none.
+        rules: The screen rules, as read from `rules_file`.
+        columns: Width of a new terminal, in cells.
+        rows: Height of a new terminal, in cells.
+        scrollback_lines: How many lines that left the screen are kept.
+    """
+
+    rules_file: Annotated[str, msgspec.Meta(pattern=r"^([a-z0-9][a-z0-9._-]*\.toml)?$")] = ""
+    rules: ScreenRules | None = None
+    columns: Side = 120
+    rows: Side = 40
+    scrollback_lines: Annotated[int, msgspec.Meta(ge=0, le=100_000)] = 1000
