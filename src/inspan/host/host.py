@@ -197,10 +197,11 @@ class HarnessHost:
 
     def _diagnose(self, harness: str, mode: str, error: CallError) -> CallError:
         try:
-            found = self.registry.manifest(harness).modes.get(mode)
+            manifest = self.registry.manifest(harness)
         except InspanError:
             return error
-        return diagnose(error, found.diagnoses) if found else error
+        found = manifest.modes.get(mode)
+        return diagnose(error, found.diagnoses if found else (), sign_in_hint=manifest.sign_in.hint)
 
     def _view(self, entry: RegisteredHarness) -> HarnessView:
         state, problem = self._plugin_state(entry)

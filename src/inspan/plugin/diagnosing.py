@@ -15,13 +15,16 @@ __all__ = ["diagnose", "diagnose_text", "find_diagnosis"]
 _QUOTED_CHARACTERS = 500
 
 
-def diagnose(error: CallError, diagnoses: Sequence[Diagnosis]) -> CallError:
+def diagnose(error: CallError, diagnoses: Sequence[Diagnosis], *, sign_in_hint: str = "") -> CallError:
     """`error` with the code and the remedy of the first diagnosis that fits; unchanged where none does.
 
-    Every criterion of a diagnosis must fit. The message stays the harness's own.
+    Every criterion of a diagnosis must fit. The message stays the harness's own. A missing sign-in that no
+    diagnosis knows gets `sign_in_hint`, the manifest's own words on how to sign in.
     """
     index = find_diagnosis(error, diagnoses)
     if index is None:
+        if error.code == "auth_required" and sign_in_hint:
+            return msgspec.structs.replace(error, hint=sign_in_hint)
         return error
     one = diagnoses[index]
     return msgspec.structs.replace(error, code=one.code, hint=_hint(one, error.message))

@@ -92,8 +92,10 @@ class ManifestPlugin(HarnessPlugin):
 
     async def classify_error(self, params: ErrorQuery) -> Classified:
         """Applies the diagnoses of the mode."""
-        mode = self.context.manifest.modes.get(params.mode)
-        return Classified(error=diagnose(params.error, mode.diagnoses if mode else ()))
+        manifest = self.context.manifest
+        mode = manifest.modes.get(params.mode)
+        known = diagnose(params.error, mode.diagnoses if mode else (), sign_in_hint=manifest.sign_in.hint)
+        return Classified(error=known)
 
     def _plan(self, request: LaunchRequest) -> LaunchPlan:
         return build_plan(

@@ -33,6 +33,7 @@ from inspan.transports.operations import OperatingMachine, Operation
 
 from .decide import decide_into
 from .decision import Context, Decision
+from .early_exit import has_no_session_yet, read_last_lines
 from .harnesses import utc_now
 from .inputs import HolderUp, Input, LaunchPlanned, TransportReported
 from .link import Link
@@ -194,6 +195,13 @@ class SeatActor:
     async def take_end(self, link: Link, end: HarnessEnd) -> None:
         """Takes note of how the process ended, as far as that says something of a turn."""
         await self._take(link, lambda: link.machine.end(end))
+
+    async def read_early_exit(self, stderr_tail: str) -> CallError | None:
+        """What the last words of a process mean that ended before it could take a prompt; `None` for any other."""
+        state = self.state
+        if state is None or not has_no_session_yet(state.live_launch):
+            return None
+        return await read_last_lines(stderr_tail, lambda error: self._classify(state, error))
 
     async def wait_until(self, holds: Callable[[SeatState | None], bool], timeout_s: float) -> bool:
         """Whether the state comes to be as wanted within `timeout_s` seconds."""

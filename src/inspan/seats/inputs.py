@@ -148,12 +148,16 @@ class WriteEnded(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ProcessExited(msgspec.Struct, frozen=True, kw_only=True):
-    """The process ended, and everything that it wrote was reported before."""
+    """The process ended, and everything that it wrote was reported before.
+
+    `meaning` is what its last words mean by its manifest, where it ended before it could take a prompt.
+    """
 
     launch: str
     exit_code: int | None = None
     signal: int | None = None
     stderr_tail: str = ""
+    meaning: CallError | None = None
 
 
 class HolderLost(msgspec.Struct, frozen=True, kw_only=True):

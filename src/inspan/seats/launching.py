@@ -28,6 +28,7 @@ from inspan.model.state import SeatState
 from inspan.model.turn import CallError, TurnOutcome
 
 from .decision import Decision
+from .early_exit import early_exit_error, has_no_session_yet
 from .inputs import (
     HandshakeTimedOut,
     HolderLost,
@@ -321,6 +322,8 @@ def end_launch(decision: Decision, seen: ProcessExited | HolderLost) -> None:
     error = _end_error(seen, stopped=reason == "stopped")
     if reason == "failed" and launch.error is not None:
         error = launch.error
+    if reason in ("exit", "failed") and isinstance(seen, ProcessExited) and has_no_session_yet(launch):
+        error = seen.meaning or (early_exit_error(error, seen.stderr_tail) if reason == "exit" else error)
     rule = "process.exit" if is_exit else "holder.lost"
     _end_flight(decision, reason, error, rule, why)
     decision.emit(

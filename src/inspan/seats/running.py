@@ -414,7 +414,11 @@ class LaunchRunner:
         else:
             await actor.give_surely(
                 ProcessExited(
-                    launch=launch, exit_code=exited.exit_code, signal=exited.signal, stderr_tail=tail
+                    launch=launch,
+                    exit_code=exited.exit_code,
+                    signal=exited.signal,
+                    stderr_tail=tail,
+                    meaning=await actor.read_early_exit(tail),
                 ),
                 drop_launch=launch,
             )
