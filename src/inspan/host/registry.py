@@ -14,7 +14,8 @@ import msgspec
 from inspan.model.errors import InspanError, ManifestError, UsageError
 from inspan.model.manifest import Manifest
 from inspan.plugin.faults import Fault
-from inspan.plugin.manifest_file import MANIFEST_FILE, decode_manifest, manifest_error, read_table
+from inspan.plugin.manifest_file import MANIFEST_FILE, decode_manifest, manifest_error
+from inspan.plugin.toml_file import read_table
 
 from .manifests import LayeredTable, ManifestLayer, Origin, merge_layers, merge_over
 from .sources import built_in_folders, installed_folders, user_folders
@@ -76,7 +77,7 @@ class HarnessRegistry:
     def __init__(self, home: Path) -> None:
         self._home = home
         self._fixed = _read_all("built-in", built_in_folders()) + _read_all("installed", installed_folders())
-        self._seen: tuple[tuple[str, int, int], ...] | None = None
+        self._seen: tuple[tuple[tuple[str, int, int], ...], ...] | None = None
         self._entries: dict[str, RegisteredHarness] = {}
 
     def list(self) -> tuple[RegisteredHarness, ...]:
@@ -127,12 +128,17 @@ class _Found(msgspec.Struct, frozen=True, kw_only=True):
     problem: ManifestError | None = None
 
 
-def _signature(folder: Path) -> tuple[str, int, int]:
+def _signature(folder: Path) -> tuple[tuple[str, int, int], ...]:
+    """What changes when the manifest or a file of rules beside it does."""
+    return tuple(_state_of(file) for file in (folder / MANIFEST_FILE, *sorted(folder.glob("*.toml"))))
+
+
+def _state_of(file: Path) -> tuple[str, int, int]:
     try:
-        status = (folder / MANIFEST_FILE).stat()
+        status = file.stat()
     except OSError:
-        return folder.name, 0, 0
-    return folder.name, status.st_mtime_ns, status.st_size
+        return str(file), 0, 0
+    return str(file), status.st_mtime_ns, status.st_size
 
 
 def _read_all(origin: Origin, folders: Iterable[Path]) -> list[_Found]:

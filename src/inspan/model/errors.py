@@ -69,6 +69,7 @@ ERROR_CODES: dict[str, str] = {
     # ManifestError
     "manifest_invalid": "A manifest has an unknown key, a wrong type or a bad value.",
     "manifest_unreadable": "A manifest file cannot be read.",
+    "screen_rules_invalid": "The screen rules of a console cannot be used.",
     "manifest_conflict": "Two manifests claim the same id.",
     "recording_invalid": "A recording cannot be read.",
     # PluginError

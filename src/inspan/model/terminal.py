@@ -24,6 +24,8 @@ class TerminalSettings(
         columns: Width of a new terminal, in cells.
         rows: Height of a new terminal, in cells.
         scrollback_lines: How many lines that left the screen are kept.
+        chooses_session: Core makes the session's id, a random UUID, and gives it as `{session}` in
+            `launch.args`.
     """
 
     rules_file: Annotated[str, msgspec.Meta(pattern=r"^([a-z0-9][a-z0-9._-]*\.toml)?$")] = ""
@@ -31,3 +33,4 @@ class TerminalSettings(
     columns: Side = 120
     rows: Side = 40
     scrollback_lines: Annotated[int, msgspec.Meta(ge=0, le=100_000)] = 1000
+    chooses_session: bool = False

@@ -10,6 +10,7 @@ from inspan.model.manifest import LaunchArguments, Manifest, ModeManifest, Progr
 
 from .faults import Fault
 from .headless_checks import check_headless
+from .terminal_checks import check_terminal
 from .versions import is_range
 
 __all__ = ["PLACEHOLDERS", "find_contradictions"]
@@ -40,6 +41,7 @@ def find_contradictions(manifest: Manifest) -> list[Fault]:
         found += _check_capabilities(manifest, mode, at)
         found += _check_diagnoses(mode, at)
         found += check_headless(mode, at)
+        found += check_terminal(mode, at)
     return found
 
 
@@ -114,7 +116,7 @@ def _check_arguments(mode: ModeManifest, at: str) -> Iterator[Fault]:
         ("fork", mode.fork),
     )
     for name, arguments in sets:
-        is_named = name != "launch" or mode.headless.chooses_session
+        is_named = name != "launch" or mode.headless.chooses_session or mode.terminal.chooses_session
         with_session = {"workspace", "session"} if is_named else {"workspace"}
         yield from _check_placeholders(arguments.args, f"{at}.{name}.args", with_session)
         for choice in ("model", "effort"):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -14,8 +13,10 @@ from inspan.model.manifest import Manifest
 
 from .faults import Fault, find_faults
 from .manifest_checks import find_contradictions
+from .screen_rules_file import read_screen_rules
+from .toml_file import read_table
 
-__all__ = ["MANIFEST_FILE", "decode_manifest", "load_manifest", "manifest_error", "read_table"]
+__all__ = ["MANIFEST_FILE", "decode_manifest", "load_manifest", "manifest_error"]
 
 MANIFEST_FILE = "manifest.toml"
 """The name of the file in a harness's folder."""
@@ -39,26 +40,6 @@ def load_manifest(folder: Path) -> Manifest:
     return manifest
 
 
-def read_table(file: Path) -> dict[str, Any]:
-    """The tables of a TOML file, of whatever shape.
-
-    Raises:
-        ManifestError: `manifest_unreadable` where the file cannot be read, is not UTF-8 or is no TOML.
-    """
-    try:
-        text = file.read_bytes().decode("utf-8")
-    except OSError as error:
-        reason = error.strerror or type(error).__name__
-        raise _unreadable(file, f"cannot be read: {reason}", expected="a file that can be read") from error
-    except UnicodeDecodeError as error:
-        where = f"byte {error.start} is no UTF-8"
-        raise _unreadable(file, f"is not encoded in UTF-8: {where}", expected="UTF-8 text") from error
-    try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise _unreadable(file, f"is no TOML: {error}", expected="TOML 1.0") from error
-
-
 def decode_manifest(table: Mapping[str, Any], *, file_of: Callable[[str], Path]) -> Manifest:
     """The manifest in `table`.
 
@@ -67,7 +48,8 @@ def decode_manifest(table: Mapping[str, Any], *, file_of: Callable[[str], Path])
         file_of: Gives the file that a dotted key path comes from, for the error.
 
     Raises:
-        ManifestError: `manifest_invalid`, with the first fault and the number of the others.
+        ManifestError: `manifest_invalid`, with the first fault and the number of the others; `screen_rules_invalid`
+            or `manifest_unreadable` where the screen rules of a mode cannot be used.
     """
     faults: list[Fault]
     try:
@@ -79,8 +61,21 @@ def decode_manifest(table: Mapping[str, Any], *, file_of: Callable[[str], Path])
     else:
         faults = find_contradictions(manifest)
         if not faults:
-            return manifest
+            return _with_screen_rules(manifest, file_of)
     raise manifest_error(file_of(faults[0].key_path), *faults)
+
+
+def _with_screen_rules(manifest: Manifest, file_of: Callable[[str], Path]) -> Manifest:
+    """The manifest with the rules of its consoles; they lie beside the file that names them, whatever is laid over it."""
+    modes = dict(manifest.modes)
+    for name, mode in manifest.modes.items():
+        settings = mode.terminal
+        if not settings.rules_file:
+            continue
+        folder = file_of(f"modes.{name}.terminal.rules_file").parent
+        rules = read_screen_rules(folder / settings.rules_file)
+        modes[name] = msgspec.structs.replace(mode, terminal=msgspec.structs.replace(settings, rules=rules))
+    return msgspec.structs.replace(manifest, modes=modes)
 
 
 def manifest_error(file: Path, fault: Fault, *others: Fault) -> ManifestError:
@@ -97,13 +92,4 @@ def manifest_error(file: Path, fault: Fault, *others: Fault) -> ManifestError:
             "expected": fault.expected,
             "others": [{"key_path": one.key_path, "expected": one.expected} for one in others],
         },
-    )
-
-
-def _unreadable(file: Path, fact: str, *, expected: str) -> ManifestError:
-    return ManifestError(
-        f"{file} {fact}.",
-        code="manifest_unreadable",
-        hint="Correct the file, or remove its folder.",
-        detail={"file": str(file), "key_path": "", "expected": expected},
     )

@@ -106,7 +106,7 @@ def build_plan(
                 hint=f"Leave the {what} out, and choose it in the harness's own settings.",
             )
     session = request.reference.id if request.reference and request.attempt != "fresh" else None
-    if session is None and mode.headless.chooses_session:
+    if session is None and (mode.headless.chooses_session or mode.terminal.chooses_session):
         session = str(uuid.uuid4())
     values = {
         "session": session or "",
@@ -144,6 +144,7 @@ def build_plan(
             acp=mode.acp,
             reads_last_words=bool(mode.turn_text_failures),
             headless=mode.headless,
+            terminal=mode.terminal,
             listed_in=_listed_in(request),
             answers_questions=True,
         ),

@@ -15,8 +15,8 @@ import msgspec
 
 from inspan.model.errors import ManifestError
 from inspan.model.screen_rules import Region, ScreenRule, ScreenRules
+from inspan.plugin.screen_patterns import GROUPS, compile_pattern
 
-from .patterns import compile_pattern
 from .region import cut_region, shown_rows
 from .screen import Snapshot
 
@@ -26,7 +26,6 @@ RULE_BUDGET_S = 0.05
 """How much processor time one rule may take for one look; a hundred times what an ordinary one needs."""
 MAX_EVIDENCE = 300
 MAX_CAPTURE = 500
-GROUPS = frozenset({"message", "resets"})
 
 
 class Match(msgspec.Struct, frozen=True, kw_only=True):

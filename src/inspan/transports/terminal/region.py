@@ -6,8 +6,8 @@ import re
 from typing import Literal
 
 from inspan.model.screen_rules import Region
+from inspan.plugin.screen_patterns import compile_pattern
 
-from .patterns import compile_pattern
 from .screen import Snapshot
 
 __all__ = ["MAX_ROW", "cut_region", "shown_rows"]

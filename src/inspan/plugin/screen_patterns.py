@@ -14,7 +14,10 @@ from typing import Any
 
 from inspan.model.errors import ManifestError
 
-__all__ = ["MAX_REPEATS", "compile_pattern", "find_pattern_fault"]
+__all__ = ["GROUPS", "MAX_REPEATS", "compile_pattern", "find_capture_fault", "find_pattern_fault"]
+
+GROUPS = frozenset({"message", "resets"})
+"""The groups of a capture whose text is kept."""
 
 MAX_REPEATS = 3
 """How many unbounded or long repeats a pattern may have."""
@@ -45,6 +48,13 @@ def compile_pattern(pattern: str) -> re.Pattern[str]:
 def find_pattern_fault(pattern: str) -> str:
     """Why a pattern cannot be used; empty where it can."""
     return _examine(pattern)[1]
+
+
+def find_capture_fault(pattern: str) -> str:
+    """Why a pattern that can be used keeps nothing; empty where it keeps something."""
+    if set(compile_pattern(pattern).groupindex) & GROUPS:
+        return ""
+    return "it has no group that is kept, `message` or `resets`"
 
 
 @functools.lru_cache(maxsize=4096)

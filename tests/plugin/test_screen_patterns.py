@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from inspan.model.errors import ManifestError
-from inspan.transports.terminal.patterns import compile_pattern, find_pattern_fault
+from inspan.plugin.screen_patterns import compile_pattern, find_pattern_fault
 
 
 @pytest.mark.parametrize(
