@@ -6,6 +6,7 @@ import time
 
 from .amounts import counted
 from .answers import by_whom
+from .console_phrases import CONSOLE_KINDS, tell_console
 from .conversation_phrases import CONVERSATION_KINDS, tell_conversation
 from .fields import Json, flag, items, number, record, records, text, texts
 from .output import Piece, bad, bold, cut, dim, good, toned, warn
@@ -36,6 +37,8 @@ def phrase(kind: str, event: Json) -> list[Piece]:
             return [warn("the turn went quiet: nothing was heard of it for a while; it is still open")]
         case _ if kind in CONVERSATION_KINDS:
             return tell_conversation(kind, event)
+        case _ if kind in CONSOLE_KINDS:
+            return tell_console(kind, event)
         case _ if kind.startswith(("launch_", "session_open")):
             return _launch(kind, event)
         case _ if kind.startswith("delivery_"):
@@ -165,6 +168,8 @@ def _delivery(kind: str, event: Json) -> list[Piece]:
             return ["turn begins"]
         case "delivery_sent":
             return [dim("prompt written to the harness")]
+        case "delivery_accepted":
+            return [dim("the harness took the prompt; nothing is said of its turn yet")]
         case "delivery_started":
             return [dim("the harness works on it")]
         case "delivery_refused":

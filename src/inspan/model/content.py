@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from .console import ConsoleJudged, ConsoleOpened
 from .conversation import (
     OptionsOffered,
     SessionClosed,
@@ -235,5 +236,7 @@ Content = (
     | UnknownMessage
     | Noise
     | ProtocolFault
+    | ConsoleOpened
+    | ConsoleJudged
 )
 """Everything that is stored as it comes."""

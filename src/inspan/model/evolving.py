@@ -10,6 +10,7 @@ from typing import Literal
 
 import msgspec
 
+from .console import ConsoleJudged
 from .content import (
     CommandsUpdated,
     ConfigUpdated,
@@ -23,6 +24,7 @@ from .content import (
 from .delivery import FINAL_DELIVERY_STATES, DeliveryState
 from .events import (
     CancelRequested,
+    DeliveryAccepted,
     DeliveryFailed,
     DeliveryHeld,
     DeliveryQueued,
@@ -99,6 +101,7 @@ def evolve(state: SeatState | None, draft: EventDraft) -> SeatState:
             | DeliveryHeld()
             | DeliverySending()
             | DeliverySent()
+            | DeliveryAccepted()
             | DeliveryStarted()
             | DeliveryRefused()
             | DeliveryFailed()
@@ -135,6 +138,8 @@ def evolve(state: SeatState | None, draft: EventDraft) -> SeatState:
             return state if state.retrying is None or event.replay else _set(state, retrying=None)
         case UsageUpdated():
             return state if event.replay else _set(state, usage=event)
+        case ConsoleJudged():
+            return _evolve_console(state, draft, event)
         case SessionInfoUpdated(title=title):
             return state if title is None else _set(state, title=title)
         case _:
@@ -179,6 +184,8 @@ def _evolve_launch(state: SeatState, draft: EventDraft) -> SeatState:
             commands=(),
             usage=None,
             retrying=None,
+            console=None,
+            waiting_since=None,
         )
     if launch is None:
         return state
@@ -212,10 +219,12 @@ def _evolve_launch(state: SeatState, draft: EventDraft) -> SeatState:
             )
         case LaunchReady():
             ready = "ready" if launch.status == "connecting" else launch.status
-            return _set(state, launch=_set(launch, status=ready), activity=_believe(draft, "idle"))
+            # That a prompt may be typed into a console does not say that nothing goes on in it.
+            activity = state.activity if state.console is not None else _believe(draft, "idle")
+            return _set(state, launch=_set(launch, status=ready), activity=activity)
         case SessionOpened():
             # A one-shot run names its session in the middle of its turn: that ends no work.
-            is_working = state.in_flight is not None
+            is_working = state.in_flight is not None or state.console is not None
             return _set(
                 state,
                 launch=_set(launch, status="ready" if launch.status == "connecting" else launch.status),
@@ -252,6 +261,8 @@ def _evolve_launch(state: SeatState, draft: EventDraft) -> SeatState:
                 permissions=(),
                 questions=(),
                 retrying=None,
+                console=None,
+                waiting_since=None,
                 activity=_after_launch(state, draft, is_done=event.reason == "done"),
             )
         case _:
@@ -302,6 +313,8 @@ def _evolve_turn(state: SeatState, draft: EventDraft) -> SeatState:
             )
         case DeliverySent():
             return _advance(state, event.delivery, DeliveryState.SENT)
+        case DeliveryAccepted():
+            return _advance(state, event.delivery, DeliveryState.ACCEPTED)
         case DeliveryStarted():
             moved = _advance(state, event.delivery, DeliveryState.STARTED)
             return moved if moved is state else _set(moved, activity=_believe(draft, "running"))
@@ -365,6 +378,28 @@ def _advance(state: SeatState, delivery: str, to: DeliveryState) -> SeatState:
     if flight.state in FINAL_DELIVERY_STATES:
         return state
     return _set(state, in_flight=_set(flight, state=to))
+
+
+def _evolve_console(state: SeatState, draft: EventDraft, event: ConsoleJudged) -> SeatState:
+    match event.activity:
+        case "running" | "idle":
+            activity = _believe(draft, event.activity)
+        case "unknown" | "needs_input":
+            activity = _believe(draft, "unknown")
+    before = state.console
+    is_waiting = event.activity == "needs_input"
+    is_same = before is not None and (before.activity, before.kind, before.gate) == (
+        event.activity,
+        event.kind,
+        event.gate,
+    )
+    since = (state.waiting_since if is_same else draft.at) if is_waiting else None
+    return _set(
+        state,
+        console=event,
+        activity=_set(activity, at=event.at or draft.at),
+        waiting_since=since,
+    )
 
 
 def _believe(draft: EventDraft, value: Literal["unknown", "running", "idle"]) -> Activity:

@@ -7,6 +7,7 @@ from typing import Literal
 
 import msgspec
 
+from .console import ConsoleJudged
 from .content import Retrying, UsageUpdated
 from .conversation import OfferedOption
 from .delivery import DeliveryState, HeldReason
@@ -216,6 +217,8 @@ class SeatState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         title: The session's title.
         turns: How many turns were begun.
         retrying: What the harness said of its next attempt, until its turn goes on or ends.
+        console: What is believed of its console, while one is seen.
+        waiting_since: Since when the console waits for a person.
     """
 
     name: str
@@ -250,6 +253,8 @@ class SeatState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     title: str | None = None
     turns: int = 0
     retrying: Retrying | None = None
+    console: ConsoleJudged | None = None
+    waiting_since: datetime | None = None
 
     @property
     def live_launch(self) -> LaunchState | None:

@@ -11,6 +11,7 @@ from typing import Any, Literal
 import msgspec
 
 from .capability import Claim
+from .console_views import ConsoleExplanation, ConsoleView
 from .conversation import OfferedOption
 from .delivery import DeliveryState, HeldReason
 from .evidence import Source
@@ -281,6 +282,7 @@ class SeatView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         environment: Names of the variables that the operator set.
         model: The model that was asked for: configured, not observed.
         problem: Why it cannot work, where it cannot.
+        console: Its console, where one is seen.
     """
 
     name: str
@@ -304,6 +306,7 @@ class SeatView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     environment: tuple[str, ...] = ()
     model: str | None = None
     problem: Problem | None = None
+    console: ConsoleView | None = None
 
 
 class EvidenceLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -339,6 +342,7 @@ class ExplainView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     evidence: tuple[EvidenceLine, ...]
     needs_input: tuple[NeedsInput, ...] = ()
     notes: tuple[str, ...] = ()
+    console: ConsoleExplanation | None = None
 
 
 class ModeView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

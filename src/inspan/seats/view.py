@@ -23,6 +23,7 @@ from inspan.model.views import (
     UsageView,
 )
 
+from .console_view import console_status, show_console, show_console_activity, show_console_needs
 from .session_view import note_settings, show_questions, show_settings
 
 __all__ = ["HarnessFacts", "explain_seat", "held_hint", "show_activity", "show_seat", "show_usage"]
@@ -80,6 +81,8 @@ def show_activity(state: SeatState, capabilities: Capabilities, now: datetime) -
             age_s=max(0.0, (now - oldest.opened_at).total_seconds()),
             why="the harness wants a form filled in and waits for the answer",
         )
+    if state.console is not None and state.live_launch is not None:
+        return show_console_activity(state, state.console, capabilities, now)
     if state.live_launch is None and _is_done(state):
         return ActivityView(
             value=believed.value,
@@ -164,6 +167,7 @@ def show_seat(state: SeatState, facts: HarnessFacts, now: datetime) -> SeatView:
         environment=tuple(sorted(state.environment)),
         model=state.model,
         problem=facts.problem,
+        console=show_console(state),
     )
 
 
@@ -289,6 +293,9 @@ def _status(state: SeatState, facts: HarnessFacts, activity: ActivityView) -> st
         return "stopping"
     if state.permissions or state.questions:
         return "needs_input"
+    seen = console_status(state, activity)
+    if seen is not None:
+        return seen
     if launch.status != "ready":
         return "starting"
     return activity.value
@@ -300,7 +307,11 @@ def _is_done(state: SeatState) -> bool:
 
 
 def _show_needs(state: SeatState) -> tuple[NeedsInput, ...]:
-    return (*(_show_need(p) for p in state.permissions), *show_questions(state))
+    return (
+        *(_show_need(p) for p in state.permissions),
+        *show_questions(state),
+        *show_console_needs(state),
+    )
 
 
 def _show_need(opened: OpenPermission) -> NeedsInput:

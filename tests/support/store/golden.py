@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 
+from inspan.model.console import BackgroundWork, ConsoleJudged, ConsoleOpened, KeptError, LostSay
 from inspan.model.content import (
     CommandsUpdated,
     ConfigUpdated,
@@ -42,6 +43,7 @@ from inspan.model.delivery import HeldReason
 from inspan.model.events import (
     EVENT_VERSIONS,
     CancelRequested,
+    DeliveryAccepted,
     DeliveryFailed,
     DeliveryHeld,
     DeliveryQueued,
@@ -68,7 +70,15 @@ from inspan.model.events import (
     TurnWentQuiet,
     event_type,
 )
-from inspan.model.permission import AnsweredBy, Decision, OptionKind, PermissionOption, ToolCall
+from inspan.model.evidence import Source
+from inspan.model.permission import (
+    AnsweredBy,
+    Decision,
+    NeedsInputKind,
+    OptionKind,
+    PermissionOption,
+    ToolCall,
+)
 from inspan.model.posture import Approvals, Posture, PostureSource, Sandbox, Unattended
 from inspan.model.question import QuestionAction, QuestionChoice, QuestionField
 from inspan.model.reports import AuthMethod
@@ -175,6 +185,7 @@ _VALUES: tuple[Event, ...] = (
     DeliveryHeld(delivery="d_1", why=HeldReason.HARNESS_EXITED, error=_ERROR),
     DeliverySending(delivery="d_1", turn="t_1"),
     DeliverySent(delivery="d_1"),
+    DeliveryAccepted(delivery="d_1"),
     DeliveryStarted(delivery="d_1"),
     DeliveryRefused(delivery="d_1", error=_ERROR),
     DeliveryFailed(delivery="d_1", error=_ERROR),
@@ -295,6 +306,36 @@ _VALUES: tuple[Event, ...] = (
     UnknownMessage(method="vendor/new", answered=True, raw={"field": True}),
     Noise(lines=3, sample="Welcome"),
     ProtocolFault(code="bad_message", message="A line is no JSON.", fatal=True),
+    ConsoleOpened(
+        columns=120,
+        rows=40,
+        identity={"name": "libghostty", "TERM": "xterm-256color"},
+        rules_source="recordings",
+        rules_verified="2026-11-30 1.0.0",
+    ),
+    ConsoleJudged(
+        activity="needs_input",
+        at=datetime(2026, 11, 30, 12, 30, tzinfo=UTC),
+        kind=NeedsInputKind.TRUST,
+        gate="trust",
+        is_drawn=True,
+        error=KeptError(code="limited", message="Usage limit reached", rule="limit", resets="3pm"),
+        signs=("retrying",),
+        is_turn_over=True,
+        background=(
+            BackgroundWork(
+                id="tests",
+                activity="needs_input",
+                at=datetime(2026, 11, 30, 12, 29, tzinfo=UTC),
+                title="Running tests",
+                kind=NeedsInputKind.PERMISSION,
+            ),
+        ),
+        lost=(LostSay(source=Source.HOOK, reason="contradicted"),),
+        is_ready=True,
+        readiness="trust waits for a person",
+        evidence="Do you trust this folder?",
+    ),
 )
 
 GOLDEN_VALUES: dict[str, Event] = {event_type(value): value for value in _VALUES}

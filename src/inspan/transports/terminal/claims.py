@@ -7,7 +7,7 @@ from typing import Literal
 
 import msgspec
 
-from inspan.model.diagnosis import DiagnosisCode
+from inspan.model.console import BackgroundWork, KeptError
 from inspan.model.evidence import Source
 from inspan.model.permission import NeedsInputKind
 from inspan.model.screen_rules import Gate, Sign
@@ -15,22 +15,6 @@ from inspan.model.screen_rules import Gate, Sign
 __all__ = ["BackgroundWork", "Claim", "ClaimedActivity", "KeptError"]
 
 ClaimedActivity = Literal["running", "idle", "needs_input"]
-
-
-class KeptError(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """An error that ended a turn, or that a harness waits to get over; the session is as its activity says.
-
-    Attributes:
-        code: What it is, where that is known; `limited` for a usage limit.
-        message: The harness's words; a secret in logs.
-        rule: The rule that named it; empty where the source itself did.
-        resets: When a limit ends, in the harness's words.
-    """
-
-    code: DiagnosisCode | None = None
-    message: str = ""
-    rule: str = ""
-    resets: str = ""
 
 
 class Claim(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -61,21 +45,3 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     signs: tuple[Sign, ...] = ()
     is_turn_over: bool = False
     evidence: str = ""
-
-
-class BackgroundWork(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A sub-agent or another piece of work that goes on beside the session's turn.
-
-    Attributes:
-        id: The program's own id of it.
-        activity: What it does.
-        at: When it was said.
-        title: What it is about.
-        kind: What it is blocked by, where it needs a person.
-    """
-
-    id: str
-    activity: ClaimedActivity
-    at: datetime
-    title: str = ""
-    kind: NeedsInputKind | None = None

@@ -1,0 +1,58 @@
+"""Events of a console in words: which terminal it has, and what is believed of it."""
+
+from __future__ import annotations
+
+from .fields import Json, flag, number, record, records, text, texts
+from .output import Piece, bad, bold, cut, dim, warn
+
+__all__ = ["CONSOLE_KINDS", "tell_console", "tell_error"]
+
+CONSOLE_KINDS = frozenset(["console_opened", "console_judged"])
+"""The types of events that are told here."""
+
+_COLUMNS = 100
+
+
+def tell_console(kind: str, event: Json) -> list[Piece]:
+    """What an event of one of `CONSOLE_KINDS` says."""
+    if kind == "console_opened":
+        size = f"{number(event, 'columns') or 0:g}x{number(event, 'rows') or 0:g}"
+        source = text(event, "rules_source")
+        rules = f"rules from {source}" if source else "no screen rules"
+        return [f"has a terminal of {size}", dim(f"  ({cut(rules, _COLUMNS)})")]
+    pieces = _activity(event)
+    if record(event, "error"):
+        pieces += ["  ", *tell_error(record(event, "error"))]
+    if signs := texts(event, "signs"):
+        pieces.append(dim(f"  {', '.join(signs)}"))
+    if works := records(event, "background"):
+        pieces.append(dim(f"  {len(works)} in the background"))
+    for lost in records(event, "lost"):
+        pieces.append(
+            warn(f"  {text(lost, 'source')} is not believed: {cut(text(lost, 'reason'), _COLUMNS)}")
+        )
+    return pieces
+
+
+def tell_error(error: Json) -> list[Piece]:
+    """An error that a console keeps: what it is, until when, and the harness's words."""
+    pieces: list[Piece] = [bad(text(error, "code", default="an error"))]
+    if resets := text(error, "resets"):
+        pieces.append(f" until {cut(resets, 60)}")
+    if message := text(error, "message"):
+        pieces.append(dim(f": {cut(message, _COLUMNS)}"))
+    return pieces
+
+
+def _activity(event: Json) -> list[Piece]:
+    match text(event, "activity"):
+        case "needs_input":
+            what = text(event, "gate") or text(event, "kind", default="an answer")
+            drawn = "" if flag(event, "is_drawn") else " (not drawn yet)"
+            return [warn("waits for a person: "), bold(what), dim(drawn)]
+        case "running":
+            return ["works"]
+        case "idle":
+            return ["is idle", dim(", ready for a prompt" if flag(event, "is_ready") else "")]
+        case _:
+            return ["its state is unknown", dim(f"  {cut(text(event, 'readiness'), _COLUMNS)}")]
