@@ -27,6 +27,7 @@ RULES = HeadlessSettings(
     records=(
         RecordRule(session="session", when={"type": ("init", "late")}),
         RecordRule(when={"type": "init"}, effective={"model": "model"}),
+        RecordRule(when={"type": "took"}, accepts=True),
         RecordRule(when={"type": "begun"}, starts=True),
         RecordRule(when={"type": "say"}, text=TextRule(path="words", message_id="message")),
         RecordRule(when={"type": "said"}, text=TextRule(path="words", message_id="message", is_whole=True)),

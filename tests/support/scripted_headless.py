@@ -6,6 +6,8 @@ appends it to `prompts.jsonl` before it does anything about it; an empty one it 
 - `say N`: N numbered records; `every S` puts S seconds between them.
 - `silent`: exits with status 0 and says nothing. `auth`: exits with status 41. `misleading`: a good result, then
   status 1. `hang`: says one thing and never ends. `retry`: says that it waits a minute, and then does.
+- `take`: says that it took the prompt; with `die` behind it, it is killed, with `leave` it exits with status 0,
+  without a word more.
 - `deny`: reports a tool call that it denied.
 """
 
@@ -14,6 +16,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import signal
 import sys
 import time
 from pathlib import Path
@@ -57,6 +60,12 @@ def main() -> None:
     note(folder, text, session)
     if "silent" in text:
         sys.exit(0)
+    if "take" in text:
+        say("took")
+        if "die" in text:
+            os.kill(os.getpid(), signal.SIGKILL)
+        if "leave" in text:
+            sys.exit(0)
     say("init", session=session, model="scripted-1")
     if "deny" in text:
         command = {"type": "tool", "id": "c1", "name": "Shell", "input": {"command": "make"}}

@@ -20,6 +20,7 @@ _QUIET = frozenset(
         "sessions_listed",
         "session_closed",
         "delivery_sent",
+        "delivery_accepted",
         "delivery_started",
         "launch_requested",
     ]

@@ -32,6 +32,7 @@ from .turn import CallError, TurnOutcome, Usage
 __all__ = [
     "EVENT_VERSIONS",
     "CancelRequested",
+    "DeliveryAccepted",
     "DeliveryFailed",
     "DeliveryHeld",
     "DeliveryQueued",
@@ -228,6 +229,14 @@ class DeliverySent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     delivery: str
 
 
+class DeliveryAccepted(
+    msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="delivery_accepted"
+):
+    """The harness's own API took the prompt, which says nothing of a turn."""
+
+    delivery: str
+
+
 class DeliveryStarted(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="delivery_started"):
     """A witness says that the harness works on the prompt."""
 
@@ -331,6 +340,7 @@ Event = (
     | DeliveryHeld
     | DeliverySending
     | DeliverySent
+    | DeliveryAccepted
     | DeliveryStarted
     | DeliveryRefused
     | DeliveryFailed

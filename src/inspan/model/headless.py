@@ -187,6 +187,7 @@ class RecordRule(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, 
         each: An array: the rule is applied to each object in it.
         where: What the element must hold, by path.
         session: Where the session's id is.
+        accepts: The harness took the prompt, which is no witness that it works on it.
         starts: A witness: the harness works on the prompt. Words and tool calls are witnesses anyway.
         text: Words.
         tool: A tool call.
@@ -205,6 +206,7 @@ class RecordRule(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, 
     each: MaybePath = ""
     where: dict[Path, Literals] = {}
     session: MaybePath = ""
+    accepts: bool = False
     starts: bool = False
     text: TextRule | None = None
     tool: ToolRule | None = None

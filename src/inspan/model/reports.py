@@ -21,6 +21,7 @@ __all__ = [
     "Connected",
     "PermissionRequested",
     "PermissionWithdrawn",
+    "PromptAccepted",
     "PromptAnswered",
     "PromptReady",
     "PromptStarted",
@@ -82,6 +83,12 @@ class SessionFailed(msgspec.Struct, frozen=True, kw_only=True, tag="session_fail
 
     outcome: ResumeOutcome
     error: CallError
+
+
+class PromptAccepted(msgspec.Struct, frozen=True, kw_only=True, tag="prompt_accepted"):
+    """The harness's own API took this delivery; nothing is said of its turn."""
+
+    delivery: str
 
 
 class PromptStarted(msgspec.Struct, frozen=True, kw_only=True, tag="prompt_started"):
@@ -164,6 +171,7 @@ ReportBody = (
     | SessionReady
     | SessionFailed
     | PromptReady
+    | PromptAccepted
     | PromptStarted
     | PromptAnswered
     | WillRetry

@@ -27,6 +27,10 @@ def check_headless(mode: ModeManifest, at: str) -> Iterator[Fault]:
         yield Fault(key_path=f"{here}.records", problem="reads records", expected="none: the output is text")
     elif settings.output == "records" and not settings.records:
         yield Fault(key_path=f"{here}.records", problem="is empty", expected="rules, or output = 'text'")
+    if settings.prompt_option and settings.prompt != "argument":
+        yield Fault(
+            key_path=f"{here}.prompt_option", problem="is set", expected="nothing: the prompt is no argument"
+        )
     for index, rule in enumerate(settings.records):
         if not _means_something(rule):
             yield Fault(
@@ -84,5 +88,5 @@ def _check_exit_codes(mode: ModeManifest, here: str) -> Iterator[Fault]:
 
 def _means_something(rule: RecordRule) -> bool:
     parts = (rule.text, rule.tool, rule.usage, rule.denial, rule.error, rule.retry, rule.ends)
-    flags = (rule.session, rule.starts, rule.recovers, rule.effective, rule.ignore)
+    flags = (rule.session, rule.accepts, rule.starts, rule.recovers, rule.effective, rule.ignore)
     return any(part is not None for part in parts) or any(flags)

@@ -14,6 +14,7 @@ from inspan.model.reports import (
     ConnectFailed,
     PermissionRequested,
     PermissionWithdrawn,
+    PromptAccepted,
     PromptAnswered,
     PromptReady,
     PromptStarted,
@@ -183,6 +184,7 @@ def _note_report(decision: Decision, given: TransportReported) -> None:
             | SessionReady()
             | SessionFailed()
             | PromptReady()
+            | PromptAccepted()
             | PromptStarted()
             | PromptAnswered()
             | WillRetry()
@@ -208,6 +210,8 @@ def _note_report(decision: Decision, given: TransportReported) -> None:
             one_shot.stop_idle_run(decision)
         case WillRetry():
             _note_retry(decision, reported, body)
+        case PromptAccepted():
+            turns.note_accepted(decision, reported, body)
         case PromptStarted():
             turns.note_started(decision, reported, body)
         case PromptAnswered():

@@ -6,6 +6,7 @@ from inspan.model.delivery import DeliveryState, HeldReason
 from inspan.model.errors import UsageError
 from inspan.model.events import (
     CancelRequested,
+    DeliveryAccepted,
     DeliveryFailed,
     DeliveryHeld,
     DeliveryQueued,
@@ -19,7 +20,7 @@ from inspan.model.events import (
 )
 from inspan.model.evidence import Source
 from inspan.model.permission import AnsweredBy
-from inspan.model.reports import PromptAnswered, PromptStarted, Reported
+from inspan.model.reports import PromptAccepted, PromptAnswered, PromptStarted, Reported
 from inspan.model.session import ResumeOutcome
 from inspan.model.turn import CallError, TurnOutcome
 from inspan.plugin.diagnosing import diagnose_text
@@ -33,6 +34,7 @@ from .permissions import close_permissions
 __all__ = [
     "cancel_turn",
     "launch_next",
+    "note_accepted",
     "note_answered",
     "note_quiet",
     "note_started",
@@ -41,6 +43,13 @@ __all__ = [
     "send_next",
     "withdraw_delivery",
 ]
+
+
+_NO_WITNESS = CallError(
+    code="harness_exited",
+    message="The harness took the prompt and ended before it was seen to work on it.",
+    hint="Look at the conversation, then send it again if it is not there.",
+)
 
 
 def queue_prompt(decision: Decision, command: QueuePrompt) -> None:
@@ -194,6 +203,20 @@ def note_write_ended(decision: Decision, seen: WriteEnded) -> None:
             )
 
 
+def note_accepted(decision: Decision, reported: Reported, body: PromptAccepted) -> None:
+    """Records that the harness's own API took the prompt: more than written, less than begun."""
+    flight = decision.flight
+    if flight is None or flight.delivery != body.delivery:
+        return
+    if flight.state in (DeliveryState.SENDING, DeliveryState.SENT):
+        decision.emit(
+            DeliveryAccepted(delivery=body.delivery),
+            source=reported.source,
+            rule=reported.rule,
+            session=reported.session,
+        )
+
+
 def note_started(decision: Decision, reported: Reported, body: PromptStarted) -> None:
     """Records a witness that the prompt's turn began."""
     flight = decision.flight
@@ -216,7 +239,12 @@ def note_answered(decision: Decision, reported: Reported, body: PromptAnswered) 
         return  # a process that ended since it was stopped says nothing of its turn
     source, rule, session = reported.source, reported.rule, reported.session
     close_permissions(decision, AnsweredBy.HARNESS, "its turn ended", turn=flight.turn)
-    if body.error is not None and flight.state is not DeliveryState.STARTED:
+    if flight.state is DeliveryState.ACCEPTED and source is Source.PROCESS:
+        # It took the prompt and ended; its end is no witness that it ever worked on it.
+        decision.emit(
+            DeliveryUnknown(delivery=body.delivery, error=body.error or _NO_WITNESS), source=source, rule=rule
+        )
+    elif body.error is not None and flight.state is not DeliveryState.STARTED:
         kind = DeliveryRefused if body.declined else DeliveryFailed
         decision.emit(
             kind(delivery=body.delivery, error=body.error), source=source, rule=rule, session=session

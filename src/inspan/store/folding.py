@@ -15,6 +15,7 @@ import msgspec
 from inspan.model.delivery import FINAL_DELIVERY_STATES, DeliveryState
 from inspan.model.events import (
     CancelRequested,
+    DeliveryAccepted,
     DeliveryFailed,
     DeliveryHeld,
     DeliveryQueued,
@@ -75,6 +76,8 @@ def fold_records(tables: Projector, change: Change) -> None:
             _begin_turn(tables, change, event)
         case DeliverySent():
             _move(tables, change, event.delivery, DeliveryState.SENT)
+        case DeliveryAccepted():
+            _move(tables, change, event.delivery, DeliveryState.ACCEPTED)
         case DeliveryStarted():
             _move(tables, change, event.delivery, DeliveryState.STARTED)
         case DeliveryRefused():

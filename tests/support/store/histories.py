@@ -11,6 +11,7 @@ from inspan.model.content import ConfigUpdated, ModeUpdated, SessionInfoUpdated,
 from inspan.model.delivery import HeldReason
 from inspan.model.events import (
     CancelRequested,
+    DeliveryAccepted,
     DeliveryFailed,
     DeliveryHeld,
     DeliveryQueued,
@@ -47,6 +48,7 @@ Kind = Literal[
     "hold",
     "send",
     "sent",
+    "accepted",
     "started",
     "refuse",
     "fail",
@@ -152,6 +154,8 @@ class _History:
                 return (DeliverySending(delivery=delivery, turn=new),)
             case "sent":
                 return (DeliverySent(delivery=delivery),)
+            case "accepted":
+                return (DeliveryAccepted(delivery=delivery),)
             case "started":
                 return (DeliveryStarted(delivery=delivery),)
             case "refuse":

@@ -49,6 +49,8 @@ def _apply(saying: Saying, rule: RecordRule, place: Place) -> bool:
     """Applies a rule; whether that makes the record one that is known."""
     if rule.session:
         saying.name_session(place.text(rule.session), "session")
+    if rule.accepts:
+        saying.accept()
     if rule.starts:
         saying.witness("starts")
     if rule.recovers and saying.state.error is not None:

@@ -7,7 +7,7 @@ from typing import Any
 from inspan.model.content import ProtocolFault
 from inspan.model.evidence import Source
 from inspan.model.plan import TransportSettings
-from inspan.model.reports import PromptStarted, Reported, SessionReady
+from inspan.model.reports import PromptAccepted, PromptStarted, Reported, SessionReady
 from inspan.model.session import OpenedHow
 from inspan.transports.machine import Outgoing, Step
 from inspan.transports.noise import take_noise
@@ -65,6 +65,18 @@ class Saying:
                 "session_changed", "The harness answers under another session id than the one to resume."
             )
         self.report(SessionReady(session_id=session, how=how), rule)
+
+    def accept(self) -> None:
+        """Says, once, that the harness took its prompt."""
+        state = self.state
+        if (
+            state.phase == "prompted"
+            and not (state.is_accepted or state.is_started)
+            and state.delivery is not None
+        ):
+            state.is_accepted = True
+            self.is_changed = True
+            self.report(PromptAccepted(delivery=state.delivery), "accepts")
 
     def witness(self, rule: str) -> None:
         """Says, once, that the harness works on its prompt."""

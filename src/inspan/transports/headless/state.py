@@ -29,6 +29,7 @@ class HeadlessState(msgspec.Struct, kw_only=True, omit_defaults=True):
         version: The version of this shape.
         phase: `begun`; `ready` for its prompt; `prompted`; `ended` once the turn's outcome was said.
         delivery: The delivery of its prompt.
+        is_accepted: Whether it said that it took its prompt.
         is_started: Whether a witness was seen.
         is_cancelled: Whether the run is being stopped, since its turn was cancelled.
         has_spoken: Whether it said anything that a rule knows.
@@ -44,6 +45,7 @@ class HeadlessState(msgspec.Struct, kw_only=True, omit_defaults=True):
     version: Literal[1] = 1
     phase: Literal["begun", "ready", "prompted", "ended"] = "begun"
     delivery: str | None = None
+    is_accepted: bool = False
     is_started: bool = False
     is_cancelled: bool = False
     has_spoken: bool = False
