@@ -17,6 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from inspan.holder import LaunchDisk, this_process
+from inspan.holder.program import PROTOCOL
 from inspan.holder.program.frames import encode_json
 from inspan.model.errors import HolderError
 from support.holders import ECHO, Launches, Output, connect, identity_of, scenario, script, until
@@ -133,7 +134,7 @@ async def test_an_owner_that_does_not_read_at_all_does_not_hold_up_the_harness(l
     spec = await launches.start(*script("import os\n" + "os.write(1, b'x' * 1000000)\n" * 20 + "input()"))
     with socket.socket(socket.AF_UNIX) as owner:
         owner.connect(str(spec.socket))
-        hello = {"protocol": 1, "nonce": spec.nonce, "owner": msgspec.to_builtins(this_process())}
+        hello = {"protocol": PROTOCOL, "nonce": spec.nonce, "owner": msgspec.to_builtins(this_process())}
         owner.sendall(
             encode_json({"type": "hello", **hello}) + encode_json({"type": "attach", "id": 1, "from": 0})
         )

@@ -12,7 +12,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from inspan.holder import HolderSpec, ProcessIdentity, this_process
+from inspan.holder import HolderSpec, LaunchDisk, ProcessIdentity, this_process
+from inspan.holder.program import OLDEST_PROTOCOL, PROTOCOL
 from inspan.holder.program.frames import FrameDecoder, encode_data, encode_json
 from inspan.model.errors import HolderError
 from support.holders import COUNTER, NONCE, Launches, connect, identity_of, scenario, script, until
@@ -55,7 +56,8 @@ class Raw:
 
     def hello(self, **changes: Any) -> None:
         owner = msgspec.to_builtins(this_process())
-        self.send(encode_json({"type": "hello", "protocol": 1, "nonce": NONCE, "owner": owner, **changes}))
+        hello = {"type": "hello", "protocol": PROTOCOL, "nonce": NONCE, "owner": owner}
+        self.send(encode_json({**hello, **changes}))
 
     async def close(self) -> None:
         self.writer.close()
@@ -79,20 +81,83 @@ async def refusal(spec: HolderSpec, **changes: Any) -> HolderError:
 
 
 @pytest.mark.requirement("H-H6", "H-N35")
+@pytest.mark.parametrize("protocol", [OLDEST_PROTOCOL - 1, PROTOCOL + 1, str(PROTOCOL), None])
 @scenario
 async def test_another_protocol_version_is_refused_in_the_handshake_and_harms_no_harness(
-    launches: Launches,
+    launches: Launches, protocol: object
 ) -> None:
     spec = await launches.start(*script(COUNTER))
     raw = await Raw.open(spec)
-    raw.hello(protocol=2)
+    raw.hello(protocol=protocol)
     (answer,) = await raw.answers()
     assert (answer["type"], answer["code"], answer["detail"]) == (
         "refused",
         "version_mismatch",
-        {"protocol": 1},
+        {"protocol": PROTOCOL, "oldest": OLDEST_PROTOCOL},
     )
     await is_unharmed(spec)
+
+
+@pytest.mark.requirement("H-H6")
+@scenario
+async def test_an_owner_of_the_oldest_version_is_served(launches: Launches) -> None:
+    spec = await launches.start(*script(COUNTER))
+    raw = await Raw.open(spec)
+    raw.hello(protocol=OLDEST_PROTOCOL)
+    assert (await raw.answer())["type"] == "welcome"
+    raw.send(encode_data(1, b"from before\n") + encode_json({"type": "attach", "id": 1, "from": 0}))
+    await until(lambda: LaunchDisk(spec.directory).journal().end == 14, "the harness has answered")
+    await raw.close()
+
+
+@pytest.mark.requirement("H-H6")
+@scenario
+async def test_a_holder_of_the_oldest_version_is_spoken_to_in_its_own(launches: Launches) -> None:
+    spec = launches.spec("cat")
+    spec.directory.mkdir(mode=0o700)
+    heard: list[dict[str, Any]] = []
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        heard.append(await Raw(reader, writer).answer())
+        writer.write(encode_json(WELCOME_1))
+        await reader.read()
+        writer.close()
+
+    record = {"pid": 1, "start_time": "", "protocol": 1, "holder_version": "1.0", "launch": spec.launch}
+    record |= {"harness_pid": 1, "harness_start_time": "", "socket": str(spec.socket)}
+    path = spec.directory / "holder.json"
+    path.write_text(json.dumps(record))
+    async with await asyncio.start_unix_server(serve, spec.socket), await connect(spec) as connection:
+        assert heard[0]["protocol"] == 1
+        assert connection.welcome.terminal is None
+        for asked in (connection.type_keys(b"x"), connection.foreground(), connection.resize(80, 24)):
+            with pytest.raises(HolderError) as caught:
+                await asked
+            assert caught.value.detail["reason"] == "no_terminal"
+        assert not connection.is_closed
+    path.unlink()
+    spec.socket.unlink(missing_ok=True)
+
+
+WELCOME_1 = {
+    "type": "welcome",
+    "launch": "an-older-launch",
+    "protocol": 1,
+    "holder_version": "1.0",
+    "frame_cap": 33554432,
+    "harness": {"pid": 1, "start_time": "", "running": True},
+    "exit": None,
+    "last_op": 0,
+    "last_op_state": "none",
+    "op_in_progress": None,
+    "accepted_op": 0,
+    "stdin_open": True,
+    "journal": {"first": 0, "end": 0, "acknowledged": 0},
+    "stalled": None,
+    "reading": True,
+    "stderr_bytes": 0,
+}
+"""What a holder of version 1 answered; never to be changed."""
 
 
 @pytest.mark.requirement("H-H1", "L15")
@@ -226,6 +291,10 @@ async def test_nothing_is_done_before_hello(launches: Launches, first: bytes) ->
         ({"type": "signal", "sig": 4000}, "signal_failed"),
         ({"type": "stop", "eof_grace_s": -1, "term_grace_s": 1}, "request_invalid"),
         ({"type": "release"}, "harness_running"),
+        ({"type": "keys", "data": ""}, "no_terminal"),
+        ({"type": "answer", "offset": 1, "data": ""}, "no_terminal"),
+        ({"type": "resize", "columns": 80, "rows": 24}, "no_terminal"),
+        ({"type": "foreground"}, "no_terminal"),
         ({"type": "dance"}, "request_unknown"),
         ({"type": "status", "id": "one"}, "request_invalid"),
     ],

@@ -6,24 +6,28 @@ gone, and `stop_orphans` stops what it left running. The program itself is in `p
 
 from __future__ import annotations
 
-from .chunks import Chunks
+from .chunks import Chunks, TerminalPieces
 from .client import HolderConnection, connect_holder
 from .disk import LaunchDisk, OperationRecord, StartFailure
 from .launch import HolderSpec, start_holder
 from .orphans import StoppedOrphans, stop_orphans
 from .process import ProcessIdentity, liveness, start_time, this_process
 from .wire import (
+    Foreground,
     HarnessExit,
     HarnessProcess,
     HolderIdentity,
     HolderState,
     JournalBounds,
+    TerminalPiece,
+    TerminalSize,
     Welcome,
     WriteResult,
 )
 
 __all__ = [
     "Chunks",
+    "Foreground",
     "HarnessExit",
     "HarnessProcess",
     "HolderConnection",
@@ -36,6 +40,9 @@ __all__ = [
     "ProcessIdentity",
     "StartFailure",
     "StoppedOrphans",
+    "TerminalPiece",
+    "TerminalPieces",
+    "TerminalSize",
     "Welcome",
     "WriteResult",
     "connect_holder",

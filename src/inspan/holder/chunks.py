@@ -8,9 +8,9 @@ from typing import Protocol
 
 from inspan.model.errors import HolderError
 
-from .wire import HarnessExit
+from .wire import HarnessExit, TerminalPiece, TerminalSize
 
-__all__ = ["Chunks"]
+__all__ = ["Chunks", "TerminalPieces"]
 
 
 class _Source(Protocol):
@@ -65,3 +65,30 @@ class Chunks:
         """No more will come."""
         self._is_finished = True
         self._wake.set()
+
+
+class TerminalPieces:
+    """An async iterator of `TerminalPiece` for one reader; it ends and raises as `Chunks` does."""
+
+    def __init__(self, chunks: Chunks, size: TerminalSize) -> None:
+        self._chunks = chunks
+        self._sizes: deque[TerminalSize] = deque()  # one for each empty chunk that waits
+        self._size = size
+
+    def __aiter__(self) -> TerminalPieces:
+        return self
+
+    async def __anext__(self) -> TerminalPiece:
+        offset, data = await anext(self._chunks)
+        if not data:
+            self._size = self._sizes.popleft()
+        return TerminalPiece(offset=offset, data=data, size=self._size)
+
+    def put_size(self, offset: int, size: TerminalSize) -> None:
+        """Take a size; of several that nobody took at one offset the last one counts."""
+        waiting = self._chunks.waiting
+        if waiting and waiting[-1] == (offset, b""):
+            self._sizes[-1] = size
+            return
+        self._sizes.append(size)
+        self._chunks.put(offset, b"")

@@ -3,26 +3,38 @@
 from __future__ import annotations
 
 import asyncio
+import binascii
 import contextlib
 from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
+from typing import TypeVar
 
 import msgspec
 
 from inspan.model.errors import HolderError
 
 from .channel import Channel, Notice
-from .chunks import Chunks
+from .chunks import Chunks, TerminalPieces
 from .disk import LaunchDisk
 from .process import ProcessIdentity, this_process
-from .program import PROTOCOL
-from .wire import HarnessExit, HolderState, JournalBounds, Welcome, WriteResult, holder_error
+from .program import OLDEST_PROTOCOL, PROTOCOL
+from .wire import (
+    Foreground,
+    HarnessExit,
+    HolderState,
+    JournalBounds,
+    TerminalSize,
+    Welcome,
+    WriteResult,
+    holder_error,
+)
 
 __all__ = ["HolderConnection", "connect_holder"]
 
 CONNECT_TIMEOUT_S = 5.0
 REQUEST_TIMEOUT_S = 10.0
+_T = TypeVar("_T")
 WINDOW_BYTES = 1024 * 1024  # of output that `chunks` holds for a reader that is slow
 
 
@@ -54,7 +66,8 @@ async def connect_holder(
     loop = asyncio.get_running_loop()
     connection = HolderConnection(request_timeout_s)
     hello: dict[str, object] = {
-        "protocol": PROTOCOL,
+        # The highest that both speak. A holder that speaks none of ours refuses what it hears.
+        "protocol": min(PROTOCOL, max(identity.protocol, OLDEST_PROTOCOL)),
         "nonce": nonce,
         "owner": msgspec.to_builtins(owner or this_process()),
     }
@@ -124,6 +137,7 @@ class HolderConnection:
         from_offset: int,
         receive: Callable[[int, bytes], None],
         *,
+        resized: Callable[[int, TerminalSize], None] | None = None,
         ended: Callable[[], None] | None = None,
     ) -> JournalBounds:
         """Receive the harness's output from an offset on, without a gap and in order.
@@ -134,12 +148,14 @@ class HolderConnection:
         Args:
             from_offset: The first byte wanted.
             receive: Takes each piece.
+            resized: With a terminal, takes its size and the offset from which on it counts, in order with the
+                pieces: at once that at `from_offset`, then each other one just before its first byte.
             ended: Called once when no more will come: `exit` is set, or the connection is closed.
 
         Raises:
             HolderError: `holder_refused` with reason `offset_gone` (below what is kept) or `offset_ahead`.
         """
-        return await self._attach(_Receiver(receive, ended), {"from": from_offset})
+        return await self._attach(_Receiver(receive, resized, ended), {"from": from_offset})
 
     async def chunks(self, from_offset: int, *, window_bytes: int = WINDOW_BYTES) -> Chunks:
         """The harness's output from an offset on, as an async iterator of (offset, bytes).
@@ -152,9 +168,27 @@ class HolderConnection:
             HolderError: As `attach`.
         """
         chunks = Chunks(self, from_offset, window_bytes)
-        receiver = _Receiver(chunks.put, chunks.finish)
+        receiver = _Receiver(chunks.put, None, chunks.finish)
         await self._attach(receiver, {"from": from_offset, "window_bytes": window_bytes})
         return chunks
+
+    async def terminal_pieces(self, from_offset: int, *, window_bytes: int = WINDOW_BYTES) -> TerminalPieces:
+        """What the harness writes to its terminal from an offset on, as an async iterator of `TerminalPiece`.
+
+        As `chunks`, with sizes: set a screen to `size` where it differs, then feed `data`, and the screen is
+        rebuilt as it was. The first piece is empty and tells the size at `from_offset`; a resize comes in an
+        empty piece of its own, also while the harness is silent. No piece lies on both sides of
+        `welcome.answered_offset`, so that each is answered as a whole or not at all.
+
+        Raises:
+            HolderError: As `attach`, and `holder_refused` with reason `no_terminal`.
+        """
+        size = self._terminal_size()
+        chunks = Chunks(self, from_offset, window_bytes)
+        pieces = TerminalPieces(chunks, size)
+        receiver = _Receiver(chunks.put, pieces.put_size, chunks.finish)
+        await self._attach(receiver, {"from": from_offset, "window_bytes": window_bytes})
+        return pieces
 
     async def write(self, op: int, data: bytes, *, timeout_s: float | None = None) -> WriteResult:
         """Write to the harness's standard input, exactly once for each `op`.
@@ -187,7 +221,12 @@ class HolderConnection:
         return await self.channel.ask("status", {}, HolderState)
 
     async def close_stdin(self) -> None:
-        """End the harness's input, after what was written before."""
+        """End the harness's input, after what was written before.
+
+        Raises:
+            HolderError: `holder_refused` with reason `terminal_endless`: to hang up a terminal is `stop`, and
+                Ctrl-D is a key that a person presses.
+        """
         await self.channel.ask("close_stdin", {}, _Nothing)
 
     async def signal(self, number: int, *, group: bool = False) -> None:
@@ -204,6 +243,9 @@ class HolderConnection:
         At once the end of its input (what is not written yet has failed), after `eof_grace_s` SIGTERM to
         its group and family, after `term_grace_s` more SIGKILL. What outlives the harness is stopped too.
         A second call may hurry the first, never delay it; after the exit it does nothing.
+
+        A terminal's input has no end, so there `eof_grace_s` does not count: SIGHUP and SIGTERM are sent at
+        once, SIGKILL after `term_grace_s`, and the terminal is hung up when all of its output was read.
         """
         await self.channel.ask("stop", {"eof_grace_s": eof_grace_s, "term_grace_s": term_grace_s}, _Nothing)
 
@@ -214,6 +256,54 @@ class HolderConnection:
             HolderError: `holder_refused` with reason `harness_running`, before the exit.
         """
         await self.channel.ask("release", {}, _Nothing)
+
+    async def type_keys(self, data: bytes) -> None:
+        """Type into the harness's terminal: keys of a person, or what the terminal says by itself.
+
+        They come after the operation that is being written and before the next one, never in the middle of
+        one. They are neither recorded nor confirmed: what a harness never reads is lost with it.
+
+        Raises:
+            HolderError: `holder_refused` with reason `busy` (256 KiB wait already), `input_closed` (it was
+                stopped or has ended) or `no_terminal`; nothing was typed.
+        """
+        await self._ask_terminal("keys", {"data": _base64(data)}, _Nothing)
+
+    async def reply(self, up_to_offset: int, data: bytes) -> bool:
+        """Answer what the program asked its terminal before `up_to_offset`, once in the life of a holder.
+
+        The holder remembers the highest offset that was answered. An answer that is not above it was given
+        already, perhaps by an owner before this one, and is dropped. Without `data` the mark just moves.
+        One answer holds all that the output between the mark before and this one asks for.
+
+        Returns:
+            Whether it was taken; False also if the harness reads no more.
+
+        Raises:
+            HolderError: `holder_refused` with reason `busy` (the harness does not read; the mark has not
+                moved), `offset_ahead` or `no_terminal`.
+        """
+        values: dict[str, object] = {"offset": up_to_offset, "data": _base64(data)}
+        return (await self._ask_terminal("answer", values, _Taken)).taken
+
+    async def resize(self, columns: int, rows: int) -> None:
+        """Give the harness's terminal another size; the system tells its foreground with SIGWINCH.
+
+        The offset from which on it counts is recorded: see `terminal_pieces`, `attach` and `LaunchDisk.sizes`.
+        The size that it has already changes nothing.
+
+        Raises:
+            HolderError: `holder_refused` with reason `size_invalid`, `harness_ended` or `no_terminal`.
+        """
+        await self._ask_terminal("resize", {"columns": columns, "rows": rows}, _Nothing)
+
+    async def foreground(self) -> Foreground:
+        """Who has the foreground of the harness's terminal now.
+
+        Raises:
+            HolderError: `holder_refused` with reason `no_terminal`.
+        """
+        return await self._ask_terminal("foreground", {}, Foreground)
 
     async def wait_exited(self) -> HarnessExit:
         """How the harness ended; returns after all output was delivered, so only to who has attached.
@@ -272,6 +362,11 @@ class HolderConnection:
                 self.stalled = notice.errno or None
                 if self.on_stall is not None:
                     self.on_stall(self.stalled)
+            case "resized":
+                sized = msgspec.json.decode(body, type=_Resized)
+                if self._receiver is not None and self._receiver.resized is not None:
+                    size = TerminalSize(columns=sized.columns, rows=sized.rows)
+                    self._receiver.resized(sized.offset, size)
             case "exited":
                 self.exit = msgspec.json.decode(body, type=HarnessExit)
                 self._settle()
@@ -283,6 +378,16 @@ class HolderConnection:
         if not self._closed.done():
             self._closed.set_result(None)
         self._settle()
+
+    def _terminal_size(self) -> TerminalSize:
+        # A holder of an older version would not understand the request.
+        if self.welcome.terminal is None:
+            raise holder_error("holder_refused", "no_terminal", "the harness has no terminal")
+        return self.welcome.terminal
+
+    async def _ask_terminal(self, kind: str, values: dict[str, object], answer: type[_T]) -> _T:
+        self._terminal_size()
+        return await self.channel.ask(kind, values, answer)
 
     async def _attach(self, receiver: _Receiver, values: dict[str, int]) -> JournalBounds:
         request = self.channel.next_request()
@@ -304,6 +409,7 @@ class _Receiver(msgspec.Struct, frozen=True):
     """Who takes the output of one attachment."""
 
     receive: Callable[[int, bytes], None]
+    resized: Callable[[int, TerminalSize], None] | None
     ended: Callable[[], None] | None
 
 
@@ -313,3 +419,17 @@ class _Offset(msgspec.Struct, frozen=True):
 
 class _Nothing(msgspec.Struct, frozen=True):
     pass
+
+
+class _Taken(msgspec.Struct, frozen=True):
+    taken: bool
+
+
+class _Resized(msgspec.Struct, frozen=True):
+    offset: int
+    columns: int
+    rows: int
+
+
+def _base64(data: bytes) -> str:
+    return binascii.b2a_base64(data, newline=False).decode()

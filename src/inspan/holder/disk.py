@@ -15,7 +15,8 @@ from .process import ProcessIdentity, liveness
 from .program.folder import claim_launch, read_record, redact_launch
 from .program.journal import segment_starts
 from .program.operations import Operations
-from .wire import HarnessExit, HolderIdentity, JournalBounds, holder_error
+from .program.sizes import SIZES_FILE
+from .wire import HarnessExit, HolderIdentity, JournalBounds, TerminalPiece, TerminalSize, holder_error
 
 __all__ = ["LaunchDisk", "OperationRecord", "StartFailure"]
 
@@ -160,6 +161,31 @@ class LaunchDisk(msgspec.Struct, frozen=True):
             raise holder_error("holder_refused", reason, text, first=bounds.first, end=bounds.end)
         return self._pieces(from_offset)
 
+    def sizes(self) -> list[tuple[int, TerminalSize]]:
+        """The sizes of the harness's terminal, each with the offset of its output from which on it counts.
+
+        In the order of their offsets; the first one counts from the journal's first byte on at the latest.
+        Empty for a harness on pipes.
+        """
+        record = self._record(SIZES_FILE)
+        if record is None:
+            return []
+        known = self._convert(record, _Sizes, SIZES_FILE).sizes
+        return [(offset, TerminalSize(columns=columns, rows=rows)) for offset, columns, rows in known]
+
+    def terminal_pieces(self, from_offset: int) -> Iterator[TerminalPiece]:
+        """What the harness wrote to its terminal from `from_offset` to the end, each piece of one size.
+
+        The last piece is empty if the size was changed after the last byte.
+
+        Raises:
+            HolderError: As `read_journal`; `holder_refused` with reason `no_terminal`, if it had none.
+        """
+        sizes = self.sizes()
+        if not sizes:
+            raise holder_error("holder_refused", "no_terminal", "the harness had no terminal")
+        return _cut(self.read_journal(from_offset), from_offset, sizes)
+
     def stderr_tail(self, size_bytes: int = 64 * 1024) -> bytes:
         """The last bytes that the harness wrote to its standard error."""
         tail = b""
@@ -210,3 +236,25 @@ class LaunchDisk(msgspec.Struct, frozen=True):
         return holder_error(
             "holder_failed", "launch_unreadable", f"cannot read {self.directory / name}: {cause}"
         )
+
+
+class _Sizes(msgspec.Struct, frozen=True):
+    sizes: list[tuple[int, int, int]]
+
+
+def _cut(
+    pieces: Iterator[tuple[int, bytes]], offset: int, sizes: list[tuple[int, TerminalSize]]
+) -> Iterator[TerminalPiece]:
+    size, later = sizes[0][1], sizes[1:]
+    while later and later[0][0] <= offset:
+        size = later.pop(0)[1]
+    for start, data in pieces:
+        offset = start
+        while later and later[0][0] < start + len(data):
+            at, following = later.pop(0)
+            yield TerminalPiece(offset=offset, data=data[offset - start : at - start], size=size)
+            offset, size = at, following
+        yield TerminalPiece(offset=offset, data=data[offset - start :], size=size)
+        offset = start + len(data)
+    for at, following in later:
+        yield TerminalPiece(offset=at, data=b"", size=following)

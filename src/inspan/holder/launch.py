@@ -20,7 +20,7 @@ from .program.frames import FRAME_CAP
 from .program.journal import SEGMENT_BYTES
 from .program.processes import read_process, send_signal
 from .program.start import MAX_UNACKNOWLEDGED_BYTES, SOCKET_PATH_LIMIT
-from .wire import HolderIdentity, holder_error
+from .wire import HolderIdentity, TerminalSize, holder_error
 
 __all__ = ["HolderSpec", "start_holder"]
 
@@ -40,6 +40,8 @@ class HolderSpec(msgspec.Struct, frozen=True, kw_only=True):
         cwd: The folder to run in.
         directory: The launch's own folder, made with mode 0700 if it is missing.
         socket: Where to listen; its folder must have mode 0700 and is made if it is missing.
+        terminal: The size of the terminal that the harness gets, with no shell in front of it: its standard
+            input, output and error, and its controlling terminal. None means pipes.
         segment_bytes: The size of one journal segment.
         max_unacknowledged_bytes: How much output may wait for the owner before the harness must wait.
         frame_cap: The most bytes of one frame.
@@ -52,6 +54,7 @@ class HolderSpec(msgspec.Struct, frozen=True, kw_only=True):
     cwd: Path
     directory: Path
     socket: Path
+    terminal: TerminalSize | None = None
     segment_bytes: int = SEGMENT_BYTES
     max_unacknowledged_bytes: int = MAX_UNACKNOWLEDGED_BYTES
     frame_cap: int = FRAME_CAP
@@ -77,7 +80,7 @@ async def start_holder(spec: HolderSpec, *, timeout_s: float = START_TIMEOUT_S) 
     Raises:
         HolderError: `launch_failed` (the program cannot be executed), `workspace_missing`,
             `socket_path_too_long`, `holder_timeout`, or `holder_failed` with `detail["reason"]`
-            (`claimed`, `socket_in_use`, `folder_open`, …).
+            (`claimed`, `socket_in_use`, `folder_open`, `size_invalid`, `terminal_failed`, …).
     """
     length = len(os.fsencode(spec.socket))
     if length > SOCKET_PATH_LIMIT:
@@ -119,6 +122,7 @@ def _prepare(spec: HolderSpec) -> int:
         "env": spec.env,
         "cwd": str(spec.cwd),
         "socket": str(spec.socket),
+        "terminal": None if spec.terminal is None else msgspec.to_builtins(spec.terminal),
         "segment_bytes": spec.segment_bytes,
         "max_unacknowledged_bytes": spec.max_unacknowledged_bytes,
         "frame_cap": spec.frame_cap,

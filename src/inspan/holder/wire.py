@@ -12,11 +12,14 @@ from inspan.model.errors import HolderError
 from .process import ProcessIdentity
 
 __all__ = [
+    "Foreground",
     "HarnessExit",
     "HarnessProcess",
     "HolderIdentity",
     "HolderState",
     "JournalBounds",
+    "TerminalPiece",
+    "TerminalSize",
     "Welcome",
     "WriteResult",
     "holder_error",
@@ -35,6 +38,46 @@ class JournalBounds(msgspec.Struct, frozen=True, kw_only=True):
     first: int
     end: int
     acknowledged: int = 0
+
+
+class TerminalSize(msgspec.Struct, frozen=True, kw_only=True):
+    """A terminal's window: 1 to 65535 columns and as many rows. A holder refuses others as `size_invalid`."""
+
+    columns: int
+    rows: int
+
+
+class TerminalPiece(msgspec.Struct, frozen=True, kw_only=True):
+    """A piece of what a harness wrote to its terminal, all of it for one size.
+
+    Attributes:
+        offset: Where it begins.
+        data: The bytes; empty where only the size is told.
+        size: The terminal's size from `offset` on.
+    """
+
+    offset: int
+    data: bytes
+    size: TerminalSize
+
+
+class Foreground(msgspec.Struct, frozen=True, kw_only=True):
+    """Who has a terminal's foreground: gets what is typed, and Ctrl-C.
+
+    Attributes:
+        group: The process group; None if there is none.
+        leader: The process that the group is named for; None if it is gone.
+        name: What the system calls the leader's program, at most 256 bytes.
+        argv0: What the leader's program calls itself, at most 256 bytes. Both names prove nothing, a
+            wrapper's program has that of its interpreter: `leader` is the identity.
+        is_harness: Whether it is the group of the harness itself, so that nothing stands in front of it.
+    """
+
+    group: int | None
+    leader: ProcessIdentity | None
+    name: str
+    argv0: str
+    is_harness: bool
 
 
 class HarnessExit(msgspec.Struct, frozen=True, kw_only=True):
@@ -72,7 +115,9 @@ class HolderState(msgspec.Struct, frozen=True, kw_only=True):
         stdin_open: Whether a new operation can be written.
         stalled: The errno that keeps the journal from being written, if one does.
         reading: Whether output is read now; False under back-pressure, while stalled, and after its end.
-        stderr_bytes: How much the harness wrote to its standard error.
+        stderr_bytes: How much the harness wrote to its standard error; a terminal takes it as output.
+        terminal: The size of the harness's terminal; None for a harness on pipes.
+        answered_offset: The offset of the output up to which the terminal's queries were answered.
     """
 
     protocol: int
@@ -89,6 +134,8 @@ class HolderState(msgspec.Struct, frozen=True, kw_only=True):
     stalled: int | None
     reading: bool
     stderr_bytes: int
+    terminal: TerminalSize | None = None
+    answered_offset: int = 0
 
 
 class Welcome(HolderState, frozen=True, kw_only=True):
@@ -142,6 +189,10 @@ _HINTS = {
     "owner_alive": "Another daemon owns this launch; stop it first.",
     "version_mismatch": "Use the version of Inspan that started the launch, or stop the launch.",
     "offset_gone": "Attach at the first offset that is kept.",
+    "size_invalid": "Choose a size from 1x1 to 65535x65535.",
+    "terminal_failed": "Close terminals that are not needed, or raise the system's limit of ptys.",
+    "terminal_endless": "Type what ends the program, or stop it.",
+    "no_terminal": "Start the harness in a mode that has a terminal.",
 }
 
 

@@ -13,7 +13,8 @@ What lies in `LAUNCH_DIR` (mode 0700, every file 0600):
 | `claim` | made once, atomically: `holder PID START_TIME`, or `abandoned` |
 | `failed.json` | why a claimed launch never started its harness |
 | `holder.json` | holder and harness, each a pid with its start time, and the socket |
-| `journal/OFFSET.seg` | the harness's standard output; the name is the offset of the first byte |
+| `journal/OFFSET.seg` | what the harness writes to its standard output or its terminal; the name is the offset of the first byte |
+| `sizes.json` | with a terminal: its sizes, each with the offset of the output from which on it counts |
 | `stderr.0`, `stderr.1` | the newer and the older part of its standard error |
 | `ops` | the last write to its standard input: begun, done or failed |
 | `exit.json` | how it ended |
@@ -26,17 +27,24 @@ What lies in `LAUNCH_DIR` (mode 0700, every file 0600):
 | `holding` | the loop: what is waited for, and the answers to an owner's requests |
 | `clients` | connections: handshake, the one owner, frames in, bounded frames out |
 | `output` | what the harness writes: into the journal and the two files of standard error |
-| `input` | what the harness reads: one operation at a time, each exactly once |
+| `input` | what the harness reads: one operation at a time, each exactly once, and keys between them |
+| `ptys` | the pair of descriptors that is a terminal |
+| `terminal` | what an owner may ask of the terminal: keys, answers, its size, its foreground |
 | `ending` | stopping in steps, the exit, and what the harness left behind |
-| `journal`, `operations`, `folder`, `processes`, `frames` | shapes shared with the other side |
+| `journal`, `operations`, `sizes`, `folder`, `processes`, `frames` | shapes shared with the other side |
 """
 
 from __future__ import annotations
 
-__all__ = ["PROTOCOL", "VERSION"]
+__all__ = ["OLDEST_PROTOCOL", "PROTOCOL", "VERSION"]
 
-PROTOCOL = 1
-"""The version of frames and requests; a difference is refused in the handshake and harms no harness."""
+PROTOCOL = 2
+"""The version of frames and requests that is spoken here. An owner that speaks none from `OLDEST_PROTOCOL`
+to this one is refused in the handshake, which harms no harness. Version 2 has terminals.
+"""
 
-VERSION = "1.0"
+OLDEST_PROTOCOL = 1
+"""The oldest version that is still understood: what version 2 added, an owner of version 1 never asks for."""
+
+VERSION = "1.1"
 """The version of the holder, told in the handshake and in `holder.json`."""

@@ -6,7 +6,7 @@ import json
 import socket
 import time
 
-from . import PROTOCOL
+from . import OLDEST_PROTOCOL, PROTOCOL
 from .frames import FrameDecoder, encode_json, split_data
 from .processes import liveness
 
@@ -51,6 +51,7 @@ class Client:
         owner: The pid and start time that it proved to speak for; None before its hello.
         cursor: The next offset to send; None before it attached.
         limit: Send nothing at or above this offset; None means no limit.
+        size: Columns and rows of the terminal as it was told last; None before.
     """
 
     def __init__(self, connection: socket.socket, frame_cap: int) -> None:
@@ -61,6 +62,7 @@ class Client:
         self.owner: tuple[int, str] | None = None
         self.cursor: int | None = None
         self.limit: int | None = None
+        self.size: tuple[int, int] | None = None
         self.was_told_exit = False
         self.is_closing = False
 
@@ -200,8 +202,9 @@ class Clients:
     def _greet(self, client: Client, hello: dict[str, Any], service: Service) -> None:
         if hello.get("type") != "hello":
             raise Refusal("hello_missing", "the first frame must be hello")
-        if hello.get("protocol") != PROTOCOL:
-            raise Refusal("version_mismatch", f"this holder speaks protocol {PROTOCOL}", protocol=PROTOCOL)
+        if hello.get("protocol") not in range(OLDEST_PROTOCOL, PROTOCOL + 1):
+            text = f"this holder speaks protocol {OLDEST_PROTOCOL} to {PROTOCOL}"
+            raise Refusal("version_mismatch", text, protocol=PROTOCOL, oldest=OLDEST_PROTOCOL)
         nonce = hello.get("nonce")
         if not isinstance(nonce, str) or not _is_same(nonce, self._nonce):
             raise Refusal("bad_nonce", "the nonce is not that of this launch")

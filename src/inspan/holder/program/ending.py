@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from .input import Input
     from .output import ErrorOutput, Log, Output
     from .processes import Process
+    from .ptys import Pty
 
 __all__ = ["Ending"]
 
@@ -38,7 +39,14 @@ class Ending:
     """
 
     def __init__(
-        self, directory: str, pid: int, source: Input, output: Output, errors: ErrorOutput, log: Log
+        self,
+        directory: str,
+        pid: int,
+        source: Input,
+        output: Output,
+        errors: ErrorOutput,
+        log: Log,
+        pty: Pty | None = None,
     ) -> None:
         self.exit: dict[str, Any] | None = None
         self.finished_at: float | None = None
@@ -49,6 +57,7 @@ class Ending:
         self._output = output
         self._errors = errors
         self._log = log
+        self._pty = pty
         self._steps: list[tuple[float, int]] = []
         self._is_asked = False
         self._exited_at = 0.0
@@ -58,13 +67,18 @@ class Ending:
         self._is_swept = False
 
     def stop(self, eof_grace_s: float, term_grace_s: float) -> None:
-        """End of input, then SIGTERM, then SIGKILL to the group. A second call may hurry, never delay."""
+        """End of input, then SIGTERM, then SIGKILL to the group. A second call may hurry, never delay.
+
+        The input of a terminal has no end: instead, SIGHUP comes with SIGTERM, and both at once.
+        """
         if self.exit is not None:
             return
         self._is_asked = True
         self._input.close()
-        terminate_at = time.monotonic() + eof_grace_s
+        terminate_at = time.monotonic() + (eof_grace_s if self._pty is None else 0.0)
         steps = [(terminate_at, int(signal.SIGTERM)), (terminate_at + term_grace_s, int(signal.SIGKILL))]
+        if self._pty is not None:
+            steps.insert(0, (terminate_at, int(signal.SIGHUP)))
         if self._steps:
             steps = [min(pair) for pair in zip(self._steps, steps[-len(self._steps) :], strict=True)]
         self._steps = steps
@@ -100,6 +114,8 @@ class Ending:
         self._steps.clear()
         self._input.close()
         self._output.is_last = True
+        if self._pty is not None:
+            self._pty.let_go()
         self._save()
 
     def advance(self, now_s: float) -> None:

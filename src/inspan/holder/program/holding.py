@@ -16,12 +16,15 @@ from .input import Input
 from .journal import Journal
 from .operations import Operations
 from .output import READ_BYTES, ErrorOutput, Log, Output, read_some
+from .sizes import Sizes
+from .terminal import Terminal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import socket
     from typing import Any
 
+    from .ptys import Pty
     from .spawn import Harness
     from .start import Config
 
@@ -36,7 +39,14 @@ class Holder:
     """Everything that one launch has while its harness lives."""
 
     def __init__(
-        self, directory: str, config: Config, log: Log, listener: socket.socket, harness: Harness, wakeup: int
+        self,
+        directory: str,
+        config: Config,
+        log: Log,
+        listener: socket.socket,
+        harness: Harness,
+        wakeup: int,
+        pty: Pty | None,
     ) -> None:
         self.log = log
         self._socket_path = config.socket
@@ -56,10 +66,15 @@ class Holder:
         self._errors = ErrorOutput(directory, harness.stderr)
         operations = Operations(os.path.join(directory, "ops"), create=True)
         self._input = Input(harness.stdin, operations, log, self._clients.send)
-        self._ending = Ending(directory, harness.pid, self._input, self._output, self._errors, log)
+        self._ending = Ending(directory, harness.pid, self._input, self._output, self._errors, log, pty)
+        self._terminal: Terminal | None = None
+        if config.terminal is not None:
+            sizes = Sizes(directory, *config.terminal, log)
+            self._terminal = Terminal(harness.pid, sizes, self._input, self._output)
         self._is_released = False
         for handle in (harness.stdin, harness.stdout, harness.stderr):
-            os.set_blocking(handle, False)
+            if handle >= 0:
+                os.set_blocking(handle, False)
 
     def serve(self) -> None:
         """Run until the harness has ended, all is on disk, and no owner waits for anything."""
@@ -72,6 +87,8 @@ class Holder:
             now = time.monotonic()
             if self._output.retry_at is not None and self._output.retry_at <= now:
                 self._output.flush()
+            if self._terminal is not None and self._terminal.sizes.is_late(now):
+                self._terminal.sizes.save()
             self._ending.advance(now)
             self._clients.expire(now, self)
             if self._clients.owner is not None:
@@ -102,6 +119,7 @@ class Holder:
             "stalled": self._output.stalled or None,
             "reading": self._output.may_read(),
             "stderr_bytes": self._errors.total_bytes,
+            **(self._terminal.state() if self._terminal is not None else {}),
         }
 
     def answer(self, client: Client, request: dict[str, Any]) -> dict[str, Any]:
@@ -118,12 +136,20 @@ class Holder:
                 if offset > (self._journal.end if client.cursor is None else client.cursor):
                     raise Refusal("offset_ahead", "nothing was sent from there yet", end=self._journal.end)
                 self._journal.acknowledge(offset)
+                if self._terminal is not None:
+                    self._terminal.sizes.forget_below(self._journal.first)
                 return {"first": self._journal.first}
             case "status":
                 return self.state()
             case "close_stdin":
+                if self._terminal is not None:
+                    raise Refusal("terminal_endless", "the input of a terminal has no end")
                 self._input.end()
                 return {}
+            case "keys" | "answer" | "resize" | "foreground":
+                if self._terminal is None:
+                    raise Refusal("no_terminal", "the harness has no terminal")
+                return self._terminal.answer(request)
             case "signal":
                 return self._signal(request)
             case "stop":
@@ -176,6 +202,8 @@ class Holder:
     def _timeout(self) -> float | None:
         times = [client.deadline for client in self._clients.all]
         times += [self._output.retry_at, self._ending.wakes_at()]
+        if self._terminal is not None:
+            times.append(self._terminal.sizes.retry_at)
         if self._ending.finished_at is not None:
             times.append(self._ending.finished_at + GIVE_UP_S)
         known = [at for at in times if at is not None]
@@ -208,6 +236,7 @@ class Holder:
         window = request.get("window_bytes")
         client.limit = None if window is None else offset + integer(request, "window_bytes", 1)
         client.cursor = offset
+        client.size = None
         client.was_told_exit = False
         return bounds
 
@@ -235,6 +264,10 @@ class Holder:
             return
         while len(client.out) < SEND_BUFFER_BYTES:
             limit = self._journal.end if client.limit is None else min(self._journal.end, client.limit)
+            if self._terminal is not None:
+                limit = self._terminal.cut(cursor, limit)
+                if notice := self._terminal.size_to_tell(client):
+                    self._clients.send(client, notice)
             if cursor >= limit:
                 break
             data = self._journal.read(cursor, min(READ_BYTES, limit - cursor, self._clients.frame_cap - 9))

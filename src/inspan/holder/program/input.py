@@ -36,6 +36,9 @@ class _Write:
 class Input:
     """Standard input of the harness.
 
+    Into a terminal keys may be typed as well: they have no number, and come after the operation that is
+    being written and before the next one, never in the middle of one.
+
     Once a write has failed, the input stays broken: every later operation is `failed_clean`.
     """
 
@@ -48,11 +51,12 @@ class Input:
         self._log = log
         self._send = send
         self._writes: list[_Write] = []
+        self._typed = bytearray()
 
     @property
     def is_waiting(self) -> bool:
         """Whether something is to be written as soon as the harness reads."""
-        return self.handle >= 0 and bool(self._writes)
+        return self.handle >= 0 and bool(self._writes or self._typed)
 
     @property
     def accepted_op(self) -> int:
@@ -90,6 +94,19 @@ class Input:
         self._writes.append(_Write(op, data, client))
         self.write()
 
+    def type_keys(self, data: bytes, limit_bytes: int) -> None:
+        """Take keys, of which at most `limit_bytes` wait; nobody is told what becomes of them.
+
+        Raises:
+            Refusal: `input_closed` or `busy`; nothing was taken.
+        """
+        if self.handle < 0:
+            raise Refusal("input_closed", "the harness reads no more")
+        if len(self._typed) + len(data) > limit_bytes:
+            raise Refusal("busy", "too much waits already to be written")
+        self._typed += data
+        self.write()
+
     def end(self) -> None:
         """End of input, after what was accepted."""
         self.is_ending = True
@@ -97,11 +114,15 @@ class Input:
 
     def write(self) -> None:
         """Write what the harness takes now."""
-        while self._writes and self.handle >= 0:
-            write = self._writes[0]
-            if not write.is_begun and not self._begin(write):
-                break
+        while self.is_waiting:
             try:
+                if not self._writes or not self._writes[0].is_begun:
+                    self._write_typed()
+                if not self._writes:
+                    return
+                write = self._writes[0]
+                if not write.is_begun and not self._begin(write):
+                    break
                 while write.written < len(write.data):
                     write.written += os.write(self.handle, memoryview(write.data)[write.written :])
             except BlockingIOError:
@@ -118,6 +139,7 @@ class Input:
         if self.handle >= 0:
             os.close(self.handle)
             self.handle = -1
+        self._typed.clear()
         while self._writes:
             self._settle("cut" if self._writes[0].written else "failed_clean")
 
@@ -125,6 +147,10 @@ class Input:
         """Answer nothing more to `client`; its operations go on."""
         for write in self._writes:
             write.waiters = [waiter for waiter in write.waiters if waiter is not client]
+
+    def _write_typed(self) -> None:
+        while self._typed:
+            del self._typed[: os.write(self.handle, self._typed)]
 
     def _begin(self, write: _Write) -> bool:
         try:

@@ -19,11 +19,15 @@ __all__ = [
     "liveness",
     "process_table",
     "read_process",
+    "read_program",
     "send_signal",
 ]
 
 ENV_LAUNCH = "INSPAN_LAUNCH"
 """The variable that carries the launch's id in the harness's environment and in all that it starts."""
+
+
+NAME_BYTES = 256  # a name that is longer is cut
 
 
 class Process:
@@ -56,6 +60,23 @@ def read_process(pid: int) -> Process | None:
         return Process(pid, int(fields[1]), int(fields[2]), fields[0], f"{_boot_id()}:{fields[19]}")
     except (OSError, ValueError, IndexError):
         return None
+
+
+def read_program(pid: int) -> tuple[str, str]:
+    """What the program of `pid` is called, by the kernel and by its own first argument; empty if hidden.
+
+    Names prove nothing: a program can choose both. No further argument is read, since it may be a secret.
+    """
+    if not _has_proc():
+        return _ps_field(pid, "ucomm"), _ps_field(pid, "comm")
+    try:
+        with open(f"/proc/{pid}/comm", "rb") as file:
+            name = file.read(NAME_BYTES)
+        with open(f"/proc/{pid}/cmdline", "rb") as file:
+            argv0 = file.read(NAME_BYTES).partition(b"\0")[0]
+    except OSError:
+        return "", ""
+    return name.decode("utf-8", "replace").rstrip("\n"), argv0.decode("utf-8", "replace")
 
 
 def process_table() -> dict[int, Process]:
@@ -163,15 +184,18 @@ _known_boot_id = ""
 
 
 def _ps(*selection: str) -> Iterator[Process]:
-    import subprocess  # heavy, and never needed where there is /proc
-
-    listing = subprocess.run(
-        ["/bin/ps", *selection, "-o", "pid=,ppid=,pgid=,state=,lstart="],
-        capture_output=True,
-        text=True,
-        env={"LC_ALL": "C", "TZ": "UTC"},
-        check=False,
-    )
-    for line in listing.stdout.splitlines():
+    for line in _run_ps(*selection, "-o", "pid=,ppid=,pgid=,state=,lstart=").splitlines():
         pid, parent, group, state, *started = line.split()
         yield Process(int(pid), int(parent), int(group), state[:1], " ".join(started))
+
+
+def _ps_field(pid: int, field: str) -> str:
+    return _run_ps("-p", str(pid), "-o", f"{field}=").strip()[:NAME_BYTES]
+
+
+def _run_ps(*arguments: str) -> str:
+    import subprocess  # heavy, and never needed where there is /proc
+
+    command = ["/bin/ps", *arguments]
+    env = {"LC_ALL": "C", "TZ": "UTC"}
+    return subprocess.run(command, capture_output=True, text=True, env=env, check=False).stdout

@@ -16,6 +16,8 @@ from .holding import Holder
 from .journal import SEGMENT_BYTES
 from .output import Log
 from .processes import ENV_LAUNCH, read_process
+from .ptys import Pty
+from .sizes import MAX_SIDE
 from .spawn import Harness, fork_harness
 
 TYPE_CHECKING = False
@@ -58,12 +60,16 @@ class Config:
                 value.get("max_unacknowledged_bytes", MAX_UNACKNOWLEDGED_BYTES)
             )
             self.frame_cap = int(value.get("frame_cap", FRAME_CAP))
+            terminal = value.get("terminal")
+            self.terminal = None if terminal is None else (int(terminal["columns"]), int(terminal["rows"]))
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             # The value may be a secret; the kind of the error says enough.
             raise StartError("launch_invalid", f"launch.json is not valid ({type(error).__name__})") from None
         sizes = (self.segment_bytes - 1, self.max_unacknowledged_bytes, self.frame_cap - FRAME_CAP_LEAST)
         if not self.argv or not self.nonce or min(sizes) < 0:
             raise StartError("launch_invalid", "launch.json lacks argv or a nonce, or a size is too small")
+        if self.terminal is not None and not all(0 < side <= MAX_SIDE for side in self.terminal):
+            raise StartError("size_invalid", f"a terminal has 1 to {MAX_SIDE} columns and as many rows")
 
 
 def main(arguments: list[str]) -> int:
@@ -136,11 +142,12 @@ def _start_harness(
     identity: dict[str, Any],
 ) -> Holder:
     env = {**config.env, ENV_LAUNCH: config.launch}
-    harness = fork_harness(config.argv, env, config.cwd, umask)
+    pty = _open_pty(config)
+    harness = fork_harness(config.argv, env, config.cwd, umask, pty=pty)
     try:
         row = read_process(harness.pid)
         harness.start_time = row.start_time if row else ""
-        holder = Holder(directory, config, log, listener, harness, wakeup)
+        holder = Holder(directory, config, log, listener, harness, wakeup, pty)
         record = {
             **identity,
             "protocol": PROTOCOL,
@@ -162,6 +169,14 @@ def _start_harness(
     return holder
 
 
+def _open_pty(config: Config) -> Pty | None:
+    try:
+        return None if config.terminal is None else Pty(*config.terminal)
+    except OSError as error:
+        reason = os.strerror(error.errno or errno.EIO)
+        raise StartError("terminal_failed", f"no terminal could be opened: {reason}") from None
+
+
 def _let_go(harness: Harness, config: Config) -> None:
     failure = harness.release()
     if failure is not None:
@@ -170,6 +185,8 @@ def _let_go(harness: Harness, config: Config) -> None:
             raise StartError(
                 "cwd_missing", f"the folder {config.cwd} cannot be entered: {os.strerror(number)}"
             )
+        if stage == "terminal":
+            raise StartError("terminal_failed", f"the terminal cannot be taken: {os.strerror(number)}")
         raise StartError(
             "exec_failed", f"the program {config.argv[0]} cannot be executed: {os.strerror(number)}"
         )
