@@ -10,6 +10,7 @@ from inspan.model.events import DeliveryStarted, TurnEnded
 from inspan.model.reports import PromptAnswered
 from inspan.model.turn import TurnOutcome
 from inspan.seats.decision import Context
+from inspan.seats.view import HarnessFacts, explain_seat
 from support.seat_scene import Scene
 
 FAILURES = (
@@ -32,12 +33,23 @@ class TellingScene(Scene):
         return msgspec.structs.replace(super().context(), turn_text_failures=FAILURES)
 
 
-def end(words: str | None, outcome: TurnOutcome = TurnOutcome.COMPLETED, scene: Scene | None = None) -> Scene:
+def end(
+    words: str | None,
+    outcome: TurnOutcome = TurnOutcome.COMPLETED,
+    scene: Scene | None = None,
+    *,
+    wrote: bool | None = False,
+) -> Scene:
     scene = scene or TellingScene().running()
-    scene.report(PromptAnswered(delivery="d-1", outcome=outcome, raw_reason="end_turn", last_words=words))
+    scene.report(
+        PromptAnswered(
+            delivery="d-1", outcome=outcome, raw_reason="end_turn", last_words=words, model_wrote=wrote
+        )
+    )
     return scene
 
 
+@pytest.mark.requirement("L18")
 @pytest.mark.parametrize(
     ("words", "outcome", "code", "rule"),
     [
@@ -69,6 +81,7 @@ def test_the_prompt_was_taken_all_the_same_and_is_not_sent_again() -> None:
     assert scene.seat.queue == ()
 
 
+@pytest.mark.requirement("L18")
 @pytest.mark.parametrize(
     "words", ["All done.", "The log says:\nError: 429", " Error: 429", "Error: 4290 lines were read", None]
 )
@@ -78,6 +91,28 @@ def test_an_answer_that_only_quotes_an_error_is_an_answer(words: str | None) -> 
     assert scene.last(TurnEnded).outcome is TurnOutcome.COMPLETED
     assert scene.last(TurnEnded).error is None
     assert [draft.rule for draft in scene.log if isinstance(draft.event, TurnEnded)] == ["test.rule"]
+
+
+@pytest.mark.requirement("L18")
+@pytest.mark.parametrize("wrote", [True, None])
+def test_words_that_may_be_the_model_s_settle_nothing_and_are_only_doubted(wrote: bool | None) -> None:
+    scene = end("Error: 429 is what you asked me to say", wrote=wrote)
+    ended = scene.last(TurnEnded)
+
+    assert (ended.outcome, ended.error) == (TurnOutcome.COMPLETED, None)
+    assert ended.doubt is not None
+    assert ended.doubt.message == "Error: 429 is what you asked me to say"
+    [draft] = [draft for draft in scene.log if isinstance(draft.event, TurnEnded)]
+    assert draft.rule == "test.rule"
+    facts = HarnessFacts(name="Made Up", capabilities=scene.capabilities)
+    notes = explain_seat(scene.seat, facts, scene.now, attached=True).notes
+    assert any("may be an error, or the model's own: Error: 429" in note for note in notes)
+
+
+@pytest.mark.requirement("L18")
+@pytest.mark.parametrize("wrote", [True, None])
+def test_a_turn_that_says_nothing_at_all_is_told_by_no_model(wrote: bool | None) -> None:
+    assert end("", wrote=wrote).last(TurnEnded).outcome is TurnOutcome.FAILED
 
 
 @pytest.mark.parametrize("outcome", [TurnOutcome.CANCELLED, TurnOutcome.REFUSED, TurnOutcome.LIMITED])

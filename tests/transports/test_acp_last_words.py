@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
+from inspan.model.manifest import AcpSettings
 from inspan.model.reports import PromptAnswered
 from inspan.transports.acp import AcpMachine
-from inspan.transports.acp.last_words import LAST_WORDS_CHARACTERS
+from inspan.transports.last_words import LAST_WORDS_CHARACTERS
 from support.acp_peer import AcpPeer, chunk, line, update
 
 TOOL = update({"sessionUpdate": "tool_call", "toolCallId": "t", "title": "t"})
@@ -101,3 +102,48 @@ def test_a_step_that_changes_the_words_changes_the_state_and_a_full_one_does_not
     assert peer.machine.feed(line(chunk("x" * LAST_WORDS_CHARACTERS))).changed
     assert not peer.machine.feed(line(chunk("x"))).changed
     assert not peer.machine.feed(line(USAGE)).changed
+
+
+@pytest.mark.requirement("L18")
+@pytest.mark.parametrize(
+    ("kind", "counts", "wrote"),
+    [
+        ("cumulative", [170, 170, 204, 204], [True, False, True, False]),
+        ("cumulative", [170, None, 204], [True, False, True]),
+        ("turn", [34, 0, None], [True, False, False]),
+        ("step", [34, 0, None], [True, False, False]),
+        ("unknown", [34, 0, None], [None, False, None]),
+    ],
+)
+def test_whether_the_model_wrote_in_a_turn_is_told_by_the_tokens_that_the_harness_counts(
+    kind: str, counts: list[int | None], wrote: list[bool | None]
+) -> None:
+    peer = AcpPeer(reads_last_words=True, acp=AcpSettings(usage_kind=kind))  # pyright: ignore[reportArgumentType]
+    peer.open()
+    found: list[bool | None] = []
+    for number, count in enumerate(counts):
+        peer.prompt(f"d-{number}")
+        usage = {} if count is None else {"usage": {"inputTokens": 6000, "outputTokens": count}}
+        reports = peer.result({"stopReason": "end_turn", **usage})
+        found += [one.model_wrote for one in reports if isinstance(one, PromptAnswered)]
+
+    assert found == wrote
+
+
+@pytest.mark.requirement("L18")
+def test_what_a_user_a_thought_or_a_tool_says_is_never_the_last_word() -> None:
+    tool = update(
+        {
+            "sessionUpdate": "tool_call",
+            "toolCallId": "t",
+            "title": "Error: 429",
+            "content": [{"type": "content", "content": {"type": "text", "text": "Error: 429"}}],
+        }
+    )
+    said = "Error: 429"
+    for last in (
+        chunk(said, kind="user_message_chunk"),
+        chunk(said, kind="agent_thought_chunk"),
+        tool,
+    ):
+        assert said not in (turn(last).last_words or "")

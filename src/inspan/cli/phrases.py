@@ -186,7 +186,14 @@ def _delivery(kind: str, event: Json) -> list[Piece]:
 
 
 def _turn_ended(event: Json) -> list[Piece]:
-    return ["turn ended: ", *outcome_words(event), *_error(event), *usage_words(event)]
+    doubt = text(event, "doubt", "message")
+    return [
+        "turn ended: ",
+        *outcome_words(event),
+        *_error(event),
+        *usage_words(event),
+        warn(f"  its last words may be an error, or the model's own: {cut(doubt, 80)}" if doubt else ""),
+    ]
 
 
 def _answered(event: Json) -> list[Piece]:

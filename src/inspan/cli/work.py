@@ -162,7 +162,9 @@ def _turns(context: Context, args: Namespace) -> int:
 
 def _reason(turn: Json) -> str:
     asked = "cancel requested" if flag(turn, "cancel_requested") else ""
-    return ", ".join(filter(None, [asked, text(turn, "raw_reason"), text(turn, "error", "message")]))
+    doubt = text(turn, "doubt", "message")
+    doubted = f"perhaps: {doubt}" if doubt else ""
+    return ", ".join(filter(None, [asked, text(turn, "raw_reason"), text(turn, "error", "message"), doubted]))
 
 
 def _explain(context: Context, args: Namespace) -> int:

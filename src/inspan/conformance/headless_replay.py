@@ -51,6 +51,7 @@ def replay_headless(path: Path, mode: ModeManifest) -> Replay:
         workspace="/",
         attempt="resume" if path.stem.startswith("resume") else "fresh",
         headless=mode.headless,
+        reads_last_words=bool(mode.turn_text_failures),
     )
     machine = HeadlessMachine(settings)
     reports: list[tuple[int, Reported]] = [(0, one) for one in machine.start().reports]
@@ -92,6 +93,8 @@ def _replay(phase: str, reports: list[tuple[int, Reported]]) -> Replay:
             error=body.error,
             usage=body.usage,
             answered_line=line,
+            last_words=body.last_words,
+            model_wrote=body.model_wrote,
         )
     sessions = (one.body.session_id for _, one in reports if isinstance(one.body, SessionReady))
     return Replay(

@@ -14,9 +14,10 @@ from inspan.model.content import Noise, PermissionDenied, ProtocolFault, Unknown
 from inspan.model.errors import ManifestError
 from inspan.model.manifest import ModeManifest
 from inspan.model.plan import TransportSettings
-from inspan.model.reports import ConnectFailed, SessionFailed, SessionReady
+from inspan.model.reports import ConnectFailed, PromptAnswered, SessionFailed, SessionReady
 from inspan.model.turn import CallError, TurnOutcome
-from inspan.plugin.diagnosing import diagnose, diagnose_text
+from inspan.plugin.diagnosing import diagnose
+from inspan.plugin.last_words import read_last_words
 
 from .headless_replay import replay_headless
 from .replay import Replay, ReplayedTurn, replay_recording
@@ -194,10 +195,16 @@ def write_expected(folder: Path, outcomes: dict[str, Outcomes]) -> None:
 def _expect(turn: ReplayedTurn, mode: ModeManifest) -> ExpectedTurn:
     error: CallError | None = turn.error and diagnose(turn.error, mode.diagnoses)
     outcome = turn.outcome
-    if outcome is TurnOutcome.COMPLETED and turn.last_words is not None:
-        read = diagnose_text(turn.last_words, mode.turn_text_failures)
-        if read is not None:
-            error, outcome = read[0], TurnOutcome.FAILED
+    answered = PromptAnswered(
+        delivery=turn.delivery,
+        outcome=turn.outcome,
+        raw_reason=turn.raw_reason,
+        last_words=turn.last_words,
+        model_wrote=turn.model_wrote,
+    )
+    read = read_last_words(answered, mode.turn_text_failures)
+    if read is not None and read.is_certain:
+        error, outcome = read.error, TurnOutcome.FAILED
     if error and error.code == "limited":
         outcome = TurnOutcome.LIMITED
     return ExpectedTurn(

@@ -63,6 +63,7 @@ class ReplayedTurn(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
         usage: Tokens used.
         answered_line: The line of the answer.
         last_words: The beginning of its last message, where the settings ask for it.
+        model_wrote: Whether tokens that the model wrote were counted in it.
     """
 
     line: int
@@ -77,6 +78,7 @@ class ReplayedTurn(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     usage: Usage | None = None
     answered_line: int | None = None
     last_words: str | None = None
+    model_wrote: bool | None = None
 
 
 class ReplayedPermission(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -261,6 +263,7 @@ class _Player:
                     error=body.error,
                     usage=body.usage,
                     last_words=body.last_words,
+                    model_wrote=body.model_wrote,
                     answered_line=line.number,
                 )
             elif isinstance(body, PermissionRequested):

@@ -265,7 +265,11 @@ class DeliveryUnknown(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=T
 
 
 class TurnEnded(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="turn_ended"):
-    """A turn ended. `raw_reason` is the harness's own word, empty where it said nothing."""
+    """A turn ended. `raw_reason` is the harness's own word, empty where it said nothing.
+
+    `doubt` is what its last words would mean if they were the harness's: they may be the model's, so the turn ended
+    as the harness says.
+    """
 
     turn: str
     delivery: str
@@ -273,6 +277,7 @@ class TurnEnded(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, t
     raw_reason: str = ""
     error: CallError | None = None
     usage: Usage | None = None
+    doubt: CallError | None = None
 
 
 class TurnWentQuiet(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="turn_went_quiet"):

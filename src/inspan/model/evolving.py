@@ -341,6 +341,7 @@ def _evolve_turn(state: SeatState, draft: EventDraft) -> SeatState:
                     raw_reason=event.raw_reason,
                     error=event.error,
                     usage=event.usage,
+                    doubt=event.doubt,
                 ),
                 retrying=None,
                 activity=_believe(

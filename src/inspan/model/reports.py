@@ -109,6 +109,8 @@ class PromptAnswered(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
         usage: Tokens used.
         last_words: The beginning of the turn's last message, empty where its end was silent; `None` where it is
             not kept, since no rule of the manifest would read it.
+        model_wrote: Whether the harness counted tokens that the model wrote in this turn; `None` where it counts
+            none, or does not say of what.
     """
 
     delivery: str
@@ -118,6 +120,7 @@ class PromptAnswered(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
     declined: bool = False
     usage: Usage | None = None
     last_words: str | None = None
+    model_wrote: bool | None = None
 
 
 class WillRetry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="will_retry"):

@@ -111,6 +111,7 @@ class LastTurn(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     raw_reason: str = ""
     error: CallError | None = None
     usage: Usage | None = None
+    doubt: CallError | None = None
 
 
 class Activity(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

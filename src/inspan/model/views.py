@@ -209,7 +209,10 @@ class DeliveryView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
 
 
 class TurnView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A turn, open while `outcome` is `None`."""
+    """A turn, open while `outcome` is `None`.
+
+    `doubt` is what its last words would mean if they were the harness's own, where they may be the model's.
+    """
 
     id: str
     seat: str
@@ -222,6 +225,7 @@ class TurnView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     error: CallError | None = None
     usage: Usage | None = None
     cancel_requested: bool = False
+    doubt: CallError | None = None
 
 
 class PermissionView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -23,7 +23,7 @@ from inspan.model.permission import AnsweredBy
 from inspan.model.reports import PromptAccepted, PromptAnswered, PromptStarted, Reported
 from inspan.model.session import ResumeOutcome
 from inspan.model.turn import CallError, TurnOutcome
-from inspan.plugin.diagnosing import diagnose_text
+from inspan.plugin.last_words import read_last_words
 
 from .decision import Decision
 from .inputs import QueuePrompt, TurnFellQuiet, WithdrawDelivery, WriteEnded
@@ -252,10 +252,12 @@ def note_answered(decision: Decision, reported: Reported, body: PromptAnswered) 
     elif flight.state is not DeliveryState.STARTED:
         decision.emit(DeliveryStarted(delivery=body.delivery), source=source, rule=rule, session=session)
     outcome, error = body.outcome, body.error
-    read = _read_last_words(decision, body)
-    if read is not None:
-        error, rule = read
-        outcome = TurnOutcome.LIMITED if error.code == "limited" else TurnOutcome.FAILED
+    doubt = None
+    read = read_last_words(body, decision.context.turn_text_failures)
+    if read is not None and not read.is_certain:
+        doubt = read.error
+    elif read is not None:
+        error, rule, outcome = read.error, read.rule, read.outcome
     decision.emit(
         TurnEnded(
             turn=flight.turn,
@@ -264,19 +266,12 @@ def note_answered(decision: Decision, reported: Reported, body: PromptAnswered) 
             raw_reason=body.raw_reason,
             error=error,
             usage=body.usage,
+            doubt=doubt,
         ),
         source=source,
         rule=rule,
         session=session,
     )
-
-
-def _read_last_words(decision: Decision, body: PromptAnswered) -> tuple[CallError, str] | None:
-    """The error that a turn which ended well told as its last message, and the manifest's rule that says so."""
-    if body.outcome is not TurnOutcome.COMPLETED or body.last_words is None:
-        return None
-    found = diagnose_text(body.last_words, decision.context.turn_text_failures)
-    return None if found is None else (found[0], f"manifest.turn_text_failures[{found[1]}]")
 
 
 def note_quiet(decision: Decision, seen: TurnFellQuiet) -> None:

@@ -369,6 +369,7 @@ def _show_turn(seat: str, last: LastTurn) -> TurnView:
         raw_reason=last.raw_reason,
         error=last.error,
         usage=last.usage,
+        doubt=last.doubt,
     )
 
 
@@ -411,4 +412,7 @@ def _notes(state: SeatState, facts: HarnessFacts) -> tuple[str, ...]:
         notes.append("The mode does not report when it waits for an answer.")
     if state.last_turn is not None and state.last_turn.error is not None:
         notes.append(f"The last turn kept an error: {state.last_turn.error.message}")
+    if state.last_turn is not None and state.last_turn.doubt is not None:
+        doubt = state.last_turn.doubt
+        notes.append(f"The last turn's last words may be an error, or the model's own: {doubt.message}")
     return (*notes, *note_settings(state))

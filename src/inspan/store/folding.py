@@ -183,6 +183,7 @@ def _end_turn(tables: Projector, change: Change, event: TurnEnded) -> None:
         raw_reason=event.raw_reason,
         error=event.error,
         usage=event.usage,
+        doubt=event.doubt,
     )
     tables.turns.change(event.turn, TurnRecord(view=view, ended_by=draft.source), is_open=False)
 

@@ -197,6 +197,7 @@ _VALUES: tuple[Event, ...] = (
         raw_reason="max_tokens",
         error=_ERROR,
         usage=_USAGE,
+        doubt=_ERROR,
     ),
     TurnWentQuiet(turn="t-1", limit_s=600.0),
     CancelRequested(turn="t_1"),

@@ -8,10 +8,10 @@ from inspan.model.content import ProtocolFault
 from inspan.model.evidence import Source
 from inspan.model.plan import TransportSettings
 from inspan.model.reports import Reported
+from inspan.transports.last_words import forget_words, note_words
 from inspan.transports.machine import Outgoing, Step
 from inspan.transports.noise import take_noise
 
-from .last_words import forget_words, note_words
 from .state import AcpState, OpenCall
 from .wire import encode_message
 

@@ -91,6 +91,7 @@ class AcpState(msgspec.Struct, kw_only=True, omit_defaults=True):
         is_discarding: The stream is inside a line over the cap.
         last_words: The beginning of the turn's last message, where it is wanted.
         last_words_id: The id of that message, where it has one.
+        written_tokens: Tokens that the model wrote so far, where the harness counts them from its start on.
     """
 
     version: Literal[1] = 1
@@ -113,6 +114,7 @@ class AcpState(msgspec.Struct, kw_only=True, omit_defaults=True):
     is_discarding: bool = False
     last_words: str = ""
     last_words_id: str | None = None
+    written_tokens: int = 0
 
 
 def write_state(state: AcpState) -> bytes:

@@ -11,7 +11,7 @@ from inspan.model.turn import TurnOutcome, Usage, UsageKind
 from .exchange import Exchange
 from .failures import DECLINING_CODES, call_error, fault_error
 from .loose import integer_in, mapping, mapping_in, text_in
-from .state import OpenCall
+from .state import AcpState, OpenCall
 
 __all__ = ["OUTCOMES", "on_prompt_answer", "send_prompt", "witness"]
 
@@ -88,13 +88,16 @@ def on_prompt_answer(exchange: Exchange, key: str, call: OpenCall, result: Any, 
         problem = fault_error(
             "The harness ended the turn for a reason that its protocol does not know.", result
         )
+    kind = UsageKind(exchange.settings.acp.usage_kind)
+    usage = _usage(values, kind)
     answered = PromptAnswered(
         delivery=call.delivery,
         outcome=outcome,
         raw_reason=reason,
         error=problem,
-        usage=_usage(values, UsageKind(exchange.settings.acp.usage_kind)),
+        usage=usage,
         last_words=state.last_words if exchange.settings.reads_last_words else None,
+        model_wrote=_has_written(state, usage, kind),
     )
     exchange.report(answered, "acp.prompt.result", session=call.session)
 
@@ -108,6 +111,17 @@ def _failed(delivery: str, error: Any, *, was_started: bool) -> PromptAnswered:
         error=found,
         declined=found.raw_code in DECLINING_CODES and not was_started,
     )
+
+
+def _has_written(state: AcpState, usage: Usage | None, kind: UsageKind) -> bool | None:
+    """Whether the turn's own tokens of output were counted; a harness that counts and counted none wrote none."""
+    counted = None if usage is None else usage.output_tokens
+    if counted is None:
+        return None if kind is UsageKind.UNKNOWN else False
+    if kind is UsageKind.CUMULATIVE:
+        before, state.written_tokens = state.written_tokens, counted
+        return counted > before
+    return None if counted and kind is UsageKind.UNKNOWN else counted > 0
 
 
 def _usage(result: dict[str, Any], kind: UsageKind) -> Usage | None:

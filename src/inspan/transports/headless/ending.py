@@ -128,12 +128,24 @@ def _answer(
             error=error,
             declined=is_unopened and not state.is_started,
             usage=state.usage,
+            last_words=state.last_words if saying.settings.reads_last_words else None,
+            model_wrote=_has_written(saying),
         ),
         rule,
         source=source,
     )
     if is_unopened and error is not None:
         saying.report(SessionFailed(outcome=ResumeOutcome.FAILED, error=error), rule, source=source)
+
+
+def _has_written(saying: Saying) -> bool | None:
+    usage = saying.state.usage
+    if usage is not None and usage.output_tokens is not None:
+        return usage.output_tokens > 0
+    is_counting = any(
+        rule.usage is not None and rule.usage.output for rule in saying.settings.headless.records
+    )
+    return False if is_counting else None
 
 
 def _confirm_session(saying: Saying) -> None:

@@ -9,6 +9,7 @@ from inspan.model.evidence import Source
 from inspan.model.plan import TransportSettings
 from inspan.model.reports import PromptAccepted, PromptStarted, Reported, SessionReady
 from inspan.model.session import OpenedHow
+from inspan.transports.last_words import note_words
 from inspan.transports.machine import Outgoing, Step
 from inspan.transports.noise import take_noise
 
@@ -38,6 +39,8 @@ class Saying:
         self._reports.append(
             Reported(body=body, source=source, rule=f"headless.{rule}", session=self.state.session)
         )
+        if self.settings.reads_last_words and note_words(self.state, body):
+            self.is_changed = True
 
     def fault(self, code: str, message: str, *, is_fatal: bool = False) -> None:
         """Adds a report that the harness broke its format."""

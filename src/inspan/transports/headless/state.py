@@ -39,6 +39,8 @@ class HeadlessState(msgspec.Struct, kw_only=True, omit_defaults=True):
         pieces_of: The message of which pieces came last.
         calls: Tool calls, by id.
         denied: Ids of tool calls whose denial was said.
+        last_words: The beginning of the last message, where it is wanted.
+        last_words_id: The id of that message, where it has one.
         is_discarding: The stream is inside a line over the cap.
     """
 
@@ -55,6 +57,8 @@ class HeadlessState(msgspec.Struct, kw_only=True, omit_defaults=True):
     pieces_of: str = ""
     calls: dict[str, KnownCall] = {}
     denied: tuple[str, ...] = ()
+    last_words: str = ""
+    last_words_id: str | None = None
     is_discarding: bool = False
 
 
