@@ -7,6 +7,7 @@ import contextlib
 import logging
 import time
 from collections.abc import Awaitable, Callable, Generator
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -30,6 +31,7 @@ from inspan.model.turn import CallError, TurnOutcome
 from inspan.store import Append, Store
 from inspan.transports.machine import HarnessEnd, Outgoing, Step
 from inspan.transports.operations import OperatingMachine, Operation
+from inspan.transports.watching import WatchingMachine
 
 from .decide import decide_into
 from .decision import Context, Decision
@@ -38,6 +40,9 @@ from .harnesses import utc_now
 from .inputs import HolderUp, Input, LaunchPlanned, TransportReported
 from .link import Link
 from .sessions import operations_of
+
+if TYPE_CHECKING:
+    from .consoles import LiveConsole
 
 __all__ = ["Classify", "SeatActor", "Spawn"]
 
@@ -75,6 +80,7 @@ class SeatActor:
         link: The launch that is followed.
         stop_wanted: Set once the live launch is to end.
         is_attached: Whether this daemon is connected to the launch's holder.
+        console: Its terminal, where it has one, while this daemon is connected.
         fault: What of ours keeps the launch from being followed.
     """
 
@@ -93,6 +99,7 @@ class SeatActor:
         self.link: Link | None = None
         self.stop_wanted = asyncio.Event()
         self.is_attached = False
+        self.console: LiveConsole | None = None
         self.fault: Problem | None = None
         self._seen: Context | None = None
         self._seen_at = 0.0
@@ -188,6 +195,14 @@ class SeatActor:
         """Turns bytes of the harness into events, exactly once; waits for a log that refuses."""
         await self._insist(lambda: self._alone(lambda: self._absorb(link, data)))
 
+    async def speak(self, link: Link, speak: Callable[[], Step]) -> None:
+        """Has the machine do something by itself, and takes what comes of it."""
+        await self._take(link, speak)
+
+    async def look(self, link: Link, machine: WatchingMachine) -> None:
+        """Has a machine that has a screen look at it; most looks say nothing new."""
+        await self._take(link, machine.look, is_recent=True)
+
     async def finish(self, link: Link) -> None:
         """Takes note that the harness will write no more."""
         await self._take(link, link.machine.finish)
@@ -231,11 +246,15 @@ class SeatActor:
         if self._running:
             await asyncio.wait(tuple(self._running))
 
-    async def _take(self, link: Link, speak: Callable[[], Step], *, first: Input | None = None) -> None:
+    async def _take(
+        self, link: Link, speak: Callable[[], Step], *, first: Input | None = None, is_recent: bool = False
+    ) -> None:
         """Has the machine speak and takes what it says, after `first`, which belongs to it."""
 
         async def take() -> None:
             step = speak()
+            if first is None and not (step.reports or step.outgoing or step.consumed or step.changed):
+                return
             bodies = await self._read(step)
 
             def work(decision: Decision) -> Step:
@@ -243,7 +262,7 @@ class SeatActor:
                     decide_into(decision, first)
                 return self._decide(decision, link, step, bodies)
 
-            await self._transact(work, link=link)
+            await self._transact(work, link=link, is_recent=is_recent)
 
         await self._insist(lambda: self._alone(take))
 
@@ -282,10 +301,11 @@ class SeatActor:
         data: bytes = b"",
         done: tuple[tuple[str, int], ...] = (),
         drop_launch: str | None = None,
+        is_recent: bool = False,
     ) -> tuple[Envelope, ...]:
         """Decides, has the machine speak, and makes all of it durable at once. The lock is held."""
         link = link or self.link
-        decision = Decision(self.name, self.state, self._look_around(is_recent=bool(data)))
+        decision = Decision(self.name, self.state, self._look_around(is_recent=is_recent or bool(data)))
         outgoing: list[Outgoing] = []
         consumed, changed = 0, False
         try:
@@ -400,6 +420,8 @@ class SeatActor:
             case StopRequested():
                 self.stop_wanted.set()
             case LaunchEnded():
+                if self.link is not None:
+                    self.link.close()
                 self.link = None
             case _:
                 pass

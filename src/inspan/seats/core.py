@@ -37,6 +37,7 @@ from inspan.store import DeliveryRecord, Store
 from . import inputs
 from .actor import SeatActor
 from .checks import check_same, check_workspace
+from .console_calls import ConsoleCalls
 from .harnesses import Harnesses, HasLaunches, context_of, facts_of, find_mode, utc_now
 from .running import LaunchRunner
 from .service import SeatService
@@ -52,7 +53,7 @@ _TICK_S = 0.5
 _STOP_WAIT_S = 60.0
 
 
-class Seats(SessionCalls, SeatService):
+class Seats(SessionCalls, ConsoleCalls, SeatService):
     """Fulfils `SeatService`; made by `open_seats`."""
 
     def __init__(
@@ -186,8 +187,11 @@ class Seats(SessionCalls, SeatService):
     async def explain_seat(self, name: str) -> ExplainView:
         """See `SeatService`."""
         state = self._state(name)
-        attached = self._actor(name).is_attached
-        return explain_seat(state, self._facts(state), utc_now(), attached=attached)
+        actor = self._actor(name)
+        view = explain_seat(state, self._facts(state), utc_now(), attached=actor.is_attached)
+        if actor.console is None:
+            return view
+        return msgspec.structs.replace(view, console=await actor.console.explain())
 
     # Deliveries and turns
 
@@ -394,7 +398,13 @@ class Seats(SessionCalls, SeatService):
         return state
 
     def _show(self, state: SeatState) -> SeatView:
-        return show_seat(state, self._facts(state), utc_now())
+        view = show_seat(state, self._facts(state), utc_now())
+        actor = self._actors.get(state.name)
+        if actor is None or actor.console is None or view.console is None:
+            return view
+        viewers = actor.console.viewers
+        shown = msgspec.structs.replace(view.console, viewers=viewers.count, has_writer=viewers.has_writer)
+        return msgspec.structs.replace(view, console=shown)
 
     def _show_delivery(self, record: DeliveryRecord) -> DeliveryView:
         ahead = 0

@@ -32,6 +32,7 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
         turn_text_failures: How the last words of a turn that ended well tell that it did not.
         model_option: The session option by which the model is chosen, as the manifest says.
         is_one_shot: The mode runs its harness once for each prompt.
+        is_watched: The mode only looks at the harness's console: nothing is typed into it.
     """
 
     now: datetime
@@ -43,6 +44,7 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     turn_text_failures: tuple[TurnTextFailure, ...] = ()
     model_option: str = ""
     is_one_shot: bool = False
+    is_watched: bool = False
 
 
 class Decision:

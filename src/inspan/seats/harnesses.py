@@ -18,7 +18,7 @@ from inspan.model.session import Provenance
 from inspan.model.state import SeatState
 from inspan.model.turn import CallError
 from inspan.model.views import HarnessView
-from inspan.transports import is_one_shot
+from inspan.transports import TERMINAL, is_one_shot
 
 from .decision import Context
 from .view import HarnessFacts
@@ -96,7 +96,7 @@ def context_of(harnesses: Harnesses, state: SeatState | None) -> Context:
     """What a decision about a seat depends on; a harness that is gone can do nothing that is known."""
     capabilities, resume_type, provenance = Capabilities(), "", Provenance.REPORTED
     turn_text_failures: tuple[TurnTextFailure, ...] = ()
-    one_shot, model_option = False, ""
+    one_shot, watched, model_option = False, False, ""
     if state is not None:
         with contextlib.suppress(InspanError):
             manifest = harnesses.registry.manifest(state.harness)
@@ -104,6 +104,7 @@ def context_of(harnesses: Harnesses, state: SeatState | None) -> Context:
             turn_text_failures = mode.turn_text_failures
             capabilities, one_shot = mode.capabilities, is_one_shot(mode.transport)
             model_option = mode.acp.model_option
+            watched = mode.transport == TERMINAL
             resume_type, provenance = manifest.session.resume_type, manifest.session.id_source
             if one_shot and mode.headless.chooses_session:
                 provenance = Provenance.CHOSEN
@@ -116,6 +117,7 @@ def context_of(harnesses: Harnesses, state: SeatState | None) -> Context:
         turn_text_failures=turn_text_failures,
         model_option=model_option,
         is_one_shot=one_shot,
+        is_watched=watched,
     )
 
 

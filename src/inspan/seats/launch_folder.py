@@ -7,13 +7,39 @@ from pathlib import Path
 
 import msgspec
 
+from inspan.holder import TerminalSize
 from inspan.model.errors import UsageError
 from inspan.model.plan import LaunchPlan, TransportSettings
+from inspan.transports import TERMINAL
+from inspan.transports.terminal.identity import IDENTITY
 
-__all__ = ["LaunchFiles", "harness_environment", "read_files", "write_files"]
+__all__ = ["LaunchFiles", "harness_environment", "read_files", "terminal_size", "write_files"]
 
 _HIDDEN = ("INSPAN_HOME", "INSPAN_SEAT", "INSPAN_LAUNCH", "INSPAN_TOKEN")
 """Variables that are ours and mean nothing, or the wrong thing, to a harness."""
+
+_OUTER_TERMINAL = (
+    "TERM",
+    "COLORTERM",
+    "COLORFGBG",
+    "COLUMNS",
+    "LINES",
+    "TMUX",
+    "STY",
+    "VTE_VERSION",
+    "KITTY_",
+    "WEZTERM_",
+    "ITERM_",
+    "LC_TERMINAL",
+    "GHOSTTY_",
+    "ALACRITTY_",
+    "KONSOLE_",
+    "ZELLIJ",
+    "WT_",
+    "ConEmu",
+    "VSCODE_",
+)
+"""Beginnings of variables that tell of the terminal that the daemon was started in, which is not the harness's."""
 
 
 class LaunchFiles(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,7 +70,17 @@ def harness_environment(
         )
 
     kept = {name: value for name, value in environ.items() if not is_stripped(name)}
+    if plan.transport == TERMINAL:
+        kept = {name: value for name, value in kept.items() if not name.startswith(_OUTER_TERMINAL)}
+        kept |= IDENTITY.environment()
     return {**kept, **plan.environment, **given}
+
+
+def terminal_size(plan: LaunchPlan) -> TerminalSize | None:
+    """The size of the terminal that the harness gets, where it gets one."""
+    if plan.transport != TERMINAL:
+        return None
+    return TerminalSize(columns=plan.settings.terminal.columns, rows=plan.settings.terminal.rows)
 
 
 def write_files(folder: Path, plan: LaunchPlan, files: LaunchFiles) -> None:

@@ -7,6 +7,7 @@ import time
 
 from inspan.store import LaunchCursor, OutboxRow
 from inspan.transports.machine import Machine, Outgoing, Step
+from inspan.transports.watching import WatchingMachine
 
 __all__ = ["Link"]
 
@@ -40,6 +41,11 @@ class Link:
     def fed(self) -> int:
         """The offset of the next byte that the machine has not seen."""
         return self.offset + len(self._tail)
+
+    @property
+    def watching(self) -> WatchingMachine | None:
+        """The machine, where it has a screen."""
+        return self.machine if isinstance(self.machine, WatchingMachine) else None
 
     def feed(self, data: bytes) -> Step:
         """Feeds the machine; nothing counts until `commit`."""
@@ -87,3 +93,11 @@ class Link:
         self.machine.rollback(self.snapshot)
         if self._tail:
             self.machine.feed(bytes(self._tail))
+        if self.watching is not None:
+            # What the terminal answered to these bytes was written before.
+            self.watching.take_reply()
+
+    def close(self) -> None:
+        """Frees what the machine holds. May be called twice."""
+        if self.watching is not None:
+            self.watching.close()

@@ -7,9 +7,9 @@ import contextlib
 import logging
 import os
 import shutil
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import Literal
 
 from inspan.holder import (
     HarnessExit,
@@ -29,7 +29,9 @@ from inspan.store import LaunchCursor, OutboxRow, Store
 from inspan.transports import HarnessEnd, is_one_shot, open_machine
 
 from .actor import SeatActor
+from .consoles import LiveConsole, last_lines
 from .harnesses import Harnesses
+from .holder_calls import insist, part_from, put_first
 from .inputs import (
     HandshakeTimedOut,
     HolderLost,
@@ -40,7 +42,7 @@ from .inputs import (
     Resumed,
     WriteEnded,
 )
-from .launch_folder import LaunchFiles, harness_environment, read_files, write_files
+from .launch_folder import LaunchFiles, harness_environment, read_files, terminal_size, write_files
 from .link import Link
 from .sessions import check_not_active, with_settings
 
@@ -57,8 +59,6 @@ _AFTER_FAULT_S = (0.5, 1.0, 5.0, 30.0)
 """Waits after a fault of ours, before a launch is taken up again."""
 _GIVE_UP_AFTER = 2
 """How often a launch of which no process came is tried again."""
-_PART_WAIT_S = 2.0
-_ASK_AGAIN_S = 0.5
 _RECONNECT_S = (0.05, 0.2, 0.5, 1.0, 2.0)
 _WriteEnd = Literal["done", "clean", "cut"]
 _WRITE_RESULTS: dict[str, _WriteEnd] = {
@@ -68,8 +68,6 @@ _WRITE_RESULTS: dict[str, _WriteEnd] = {
     "in_doubt": "cut",
 }
 """What a holder, or what it left on the disk, says of a write, as the decider takes it."""
-
-_T = TypeVar("_T")
 
 _log = logging.getLogger("inspan.seats")
 
@@ -115,6 +113,8 @@ class LaunchRunner:
                 return
             await asyncio.sleep(_AFTER_FAULT_S[min(attempt, len(_AFTER_FAULT_S) - 1)])
             attempt += 1
+            if actor.link is not None:
+                actor.link.close()
             if actor.state is not None:
                 actor.link = self.restore_link(actor.state)
 
@@ -194,6 +194,7 @@ class LaunchRunner:
                 cwd=Path(plan.cwd),
                 directory=folder,
                 socket=folder / "holder.sock",
+                terminal=terminal_size(plan),
             )
             await start_holder(spec)
         except InspanError as error:
@@ -306,6 +307,8 @@ class LaunchRunner:
     ) -> None:
         """Follows a launch over one connection, to its end. Raises `HolderError` when the connection ends."""
         actor.is_attached = True
+        console = LiveConsole(actor, link, machine, connection) if (machine := link.watching) else None
+        actor.console = console
         seen = None if actor.state is None else actor.state.live_launch
         if seen is not None and seen.pid is None:
             identity = LaunchDisk(folder).identity()
@@ -317,23 +320,27 @@ class LaunchRunner:
         helpers = [
             asyncio.create_task(self._write(actor, link, connection, files)),
             asyncio.create_task(_stop_when_wanted(actor, connection, files)),
-            asyncio.create_task(_watch_handshake(actor, link, files)),
+            asyncio.create_task(_watch_handshake(actor, link, files) if console is None else console.watch()),
         ]
         try:
-            await self._read(actor, link, connection)
+            await self._read(actor, link, connection, console)
         finally:
+            actor.console = None
+            if console is not None:
+                console.close()
             for helper in helpers:
                 helper.cancel()
             await asyncio.gather(*helpers, return_exceptions=True)
         await self._end(actor, link, link.launch, folder, connection.exit)
-        await _part_from(connection, folder)
+        await part_from(connection, folder)
         shutil.rmtree(folder, ignore_errors=True)
 
-    async def _read(self, actor: SeatActor, link: Link, connection: HolderConnection) -> None:
+    async def _read(
+        self, actor: SeatActor, link: Link, connection: HolderConnection, console: LiveConsole | None
+    ) -> None:
         acknowledged = link.offset
-        chunks = await connection.chunks(link.fed)
-        async for _, data in chunks:
-            await actor.absorb(link, data)
+        steps = _follow_pipes(actor, link, connection) if console is None else console.follow(link.fed)
+        async for _ in steps:
             actor.fault = None
             if link.offset - acknowledged >= _ACK_EVERY_BYTES:
                 acknowledged = link.offset
@@ -349,20 +356,20 @@ class LaunchRunner:
         """
         one_shot = is_one_shot(files.transport)
         if one_shot and link.next_op > 1 and link.writes.empty():
-            await _insist(connection, link.launch, connection.close_stdin)
+            await insist(connection, link.launch, connection.close_stdin)
         while True:
             row = await link.writes.get()
             try:
-                result = await _insist(
+                result = await insist(
                     connection, row.launch, lambda row=row: connection.write(row.op, row.data)
                 )
             except BaseException:
                 # It is still in the outbox, and the holder knows it by its number: the next connection asks.
-                _put_first(link, row)
+                put_first(link, row)
                 raise
             await self._note_write(actor, row, _WRITE_RESULTS[result.outcome])
             if one_shot:
-                await _insist(connection, link.launch, connection.close_stdin)
+                await insist(connection, link.launch, connection.close_stdin)
 
     async def _note_write(self, actor: SeatActor, row: OutboxRow, result: _WriteEnd) -> None:
         ended = None
@@ -396,6 +403,8 @@ class LaunchRunner:
         tail = ""
         with contextlib.suppress(HolderError):
             tail = disk.stderr_tail(_STDERR_TAIL_BYTES).decode("utf-8", "replace")
+        if not tail and link is not None and link.watching is not None:
+            tail = last_lines(link.watching)
         try:
             operations = disk.operations()
         except HolderError:
@@ -424,23 +433,18 @@ class LaunchRunner:
             )
 
 
-async def _part_from(connection: HolderConnection, folder: Path) -> None:
-    """Lets the holder go, and waits a little until it is gone: a folder is removed when nobody writes into it."""
-    disk = LaunchDisk(folder)
-    with contextlib.suppress(HolderError, TimeoutError):
-        await connection.release()
-        async with asyncio.timeout(_PART_WAIT_S):
-            await connection.wait_closed()
-            while not disk.is_holder_dead():  # noqa: ASYNC110 - another process sets no event
-                await asyncio.sleep(0.01)
-
-
 def _fault_of(error: Exception) -> Problem:
     return Problem(
         code="internal",
         message=f"Inspan failed with {type(error).__name__}, so the harness is not followed for now.",
         hint="It is tried again; see `inspan daemon logs`.",
     )
+
+
+async def _follow_pipes(actor: SeatActor, link: Link, connection: HolderConnection) -> AsyncIterator[None]:
+    async for _, data in await connection.chunks(link.fed):
+        await actor.absorb(link, data)
+        yield
 
 
 async def _stop_when_wanted(actor: SeatActor, connection: HolderConnection, files: LaunchFiles) -> None:
@@ -459,26 +463,3 @@ async def _stop_when_wanted(actor: SeatActor, connection: HolderConnection, file
 async def _watch_handshake(actor: SeatActor, link: Link, files: LaunchFiles) -> None:
     await asyncio.sleep(files.handshake_timeout_s)
     await actor.give_surely(HandshakeTimedOut(launch=link.launch, timeout_s=files.handshake_timeout_s))
-
-
-async def _insist(connection: HolderConnection, launch: str, ask: Callable[[], Awaitable[_T]]) -> _T:
-    """Asks the holder, however long it cannot do it: what it refuses was not begun, so asking again is safe."""
-    is_said = False
-    while True:
-        try:
-            return await ask()
-        except HolderError as error:
-            if error.code == "holder_lost" or connection.is_closed:
-                raise
-            if not is_said:
-                _log.warning("the input of launch %s waits: %s", launch, error.message)
-                is_said = True
-        await asyncio.sleep(_ASK_AGAIN_S)
-
-
-def _put_first(link: Link, row: OutboxRow) -> None:
-    rest = [row]
-    while not link.writes.empty():
-        rest.append(link.writes.get_nowait())
-    for one in rest:
-        link.writes.put_nowait(one)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
+from inspan.model.console_views import ResizeTerminal, ScreenView
 from inspan.model.plan import ProbeResult
 from inspan.model.session_views import (
     AnswerQuestion,
@@ -31,7 +32,31 @@ from inspan.model.views import (
     TurnView,
 )
 
-__all__ = ["SeatService"]
+__all__ = ["SeatService", "TerminalViewer"]
+
+
+class TerminalViewer(Protocol):
+    """One who looks at a terminal.
+
+    Attributes:
+        token: What proves that this viewer may type; empty for one that only looks on.
+        columns: Width of the terminal when it was opened.
+        rows: Its height.
+        was_replaced: Another one took the keyboard.
+    """
+
+    token: str
+    columns: int
+    rows: int
+    was_replaced: bool
+
+    async def read(self) -> bytes | None:
+        """The next piece of what draws the terminal, the whole screen first; `None` at the end."""
+        ...
+
+    def close(self) -> None:
+        """Looks on no more, and gives the keyboard back. May be called twice."""
+        ...
 
 
 class SeatService(Protocol):
@@ -173,4 +198,36 @@ class SeatService(Protocol):
 
     async def explain_seat(self, name: str) -> ExplainView:
         """Why the seat shows what it shows."""
+        ...
+
+    # Terminals
+
+    async def show_screen(self, name: str, *, scrollback: int = 0) -> ScreenView:
+        """What the seat's terminal shows, with so many of the lines above it. Raises `no_terminal`."""
+        ...
+
+    async def view_terminal(
+        self, name: str, *, writes: bool = False, takes_over: bool = False
+    ) -> TerminalViewer:
+        """Attaches to the seat's terminal, until the viewer is closed.
+
+        Args:
+            name: The seat.
+            writes: The viewer wants the keyboard; one has it at a time.
+            takes_over: It takes the keyboard from who has it.
+
+        Raises:
+            UsageError: `no_terminal`, `writer_exists`.
+        """
+        ...
+
+    async def type_keys(self, name: str, *, writer: str, keys: bytes) -> None:
+        """Types what a person typed, who proves by `writer` to have the keyboard. Nothing of it is kept.
+
+        Raises `no_terminal`, `not_the_writer`.
+        """
+        ...
+
+    async def resize_terminal(self, name: str, request: ResizeTerminal, *, writer: str = "") -> None:
+        """Gives the terminal another size. Raises `no_terminal`, `not_the_writer`."""
         ...

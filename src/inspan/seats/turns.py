@@ -68,7 +68,13 @@ def queue_prompt(decision: Decision, command: QueuePrompt) -> None:
         )
     if not command.text.strip():
         raise UsageError("The prompt is empty.", hint="Give a text, or `-` to read it from standard input.")
-    decision.seat  # noqa: B018 - raises where there is no such seat
+    seat = decision.seat
+    if decision.context.is_watched:
+        raise UsageError(
+            f"{seat.name} is driven by a person at its console: no prompt is typed into it.",
+            code="delivery_unsupported",
+            hint=f"`inspan attach {seat.name}` attaches to it; another mode of the harness may take prompts.",
+        )
     decision.emit(
         DeliveryQueued(delivery=command.delivery, text=command.text),
         source=Source.OPERATOR,

@@ -7,10 +7,22 @@ from inspan.model.plan import TransportSettings
 
 from .machine import HarnessEnd, Machine, Outgoing, Step
 
-__all__ = ["TRANSPORTS", "HarnessEnd", "Machine", "Outgoing", "Step", "is_one_shot", "open_machine"]
+__all__ = [
+    "TERMINAL",
+    "TRANSPORTS",
+    "HarnessEnd",
+    "Machine",
+    "Outgoing",
+    "Step",
+    "is_one_shot",
+    "open_machine",
+]
 
-TRANSPORTS = ("acp", "headless", "memory")
+TRANSPORTS = ("acp", "headless", "terminal", "memory")
 """The transports that `open_machine` knows."""
+
+TERMINAL = "terminal"
+"""The transport whose harness gets a terminal."""
 
 
 def is_one_shot(transport: str) -> bool:
@@ -38,6 +50,10 @@ def open_machine(transport: str, settings: TransportSettings, snapshot: bytes | 
             from .headless.machine import HeadlessMachine
 
             return HeadlessMachine(settings, snapshot=snapshot)
+        case "terminal":
+            from .terminal.machine import TerminalMachine
+
+            return TerminalMachine(settings, snapshot=snapshot)
         case "memory":
             from .memory import MemoryMachine
 

@@ -13,7 +13,7 @@ import msgspec
 from inspan.model.evidence import Source
 from inspan.model.screen_rules import ScreenRules
 
-from .arbitration import Verdict, judge
+from .arbitration import FRESH_S, Verdict, judge
 from .claims import Claim
 from .evaluating import Reading, RuleBook
 from .identity import IDENTITY, PROGRAM_STATUS_ANSWER
@@ -21,7 +21,7 @@ from .opening import Engine, open_screen
 from .program_status import Discarded, StatusQuestion, parse_status
 from .screen import ScreenEvent, ScreenReset, ScreenSize, Snapshot, UnknownSequence
 from .seeing import read_screen_claim, read_title_claim
-from .standing import NO_CLAIMS, accept_claim, withdraw_claim
+from .standing import CONTRADICTION_S, NO_CLAIMS, Claims, accept_claim, withdraw_claim
 from .status_records import (
     NO_RECORDS,
     StatusRecords,
@@ -31,7 +31,7 @@ from .status_records import (
     read_root,
 )
 
-__all__ = ["HELD_LIMIT_S", "Console", "Explanation"]
+__all__ = ["HELD_LIMIT_S", "Console", "ConsoleCheckpoint", "Explanation"]
 
 HELD_LIMIT_S = 1.0
 """How long a program may hold its screen half drawn before it is looked at all the same."""
@@ -60,6 +60,32 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
     was_asked: bool
 
 
+class ConsoleCheckpoint(msgspec.Struct, frozen=True, kw_only=True):
+    """A console at one moment: what was fed after it may be fed again to a console that begins with it.
+
+    Attributes:
+        rows: Height.
+        columns: Width.
+        dump: What draws the screen again.
+        claims: What was claimed.
+        records: What the program said of itself.
+        sequence: How often the screen was read.
+        discarded: How many status reports broke the protocol's bounds.
+        last_discard: Why the newest of them did.
+        was_asked: Whether the program asked if status reports are taken.
+    """
+
+    rows: int
+    columns: int
+    dump: bytes
+    claims: Claims
+    records: StatusRecords
+    sequence: int
+    discarded: int
+    last_discard: str
+    was_asked: bool
+
+
 class Console:
     """A terminal with a harness on it."""
 
@@ -70,13 +96,17 @@ class Console:
         rules: ScreenRules = NO_RULES,
         scrollback_lines: int = 1000,
         engine: Engine = "ghostty",
+        checkpoint: ConsoleCheckpoint | None = None,
     ) -> None:
-        """Open an empty terminal.
+        """Open an empty terminal, or one as it was at `checkpoint`, which then gives the size.
 
         Raises:
             ManifestError: A rule cannot be used.
         """
         self._book = RuleBook(rules)
+        if checkpoint is not None:
+            size = ScreenSize(rows=checkpoint.rows, columns=checkpoint.columns)
+        self._size = size
         self._screen = open_screen(
             size, on_event=self._take, scrollback_lines=scrollback_lines, engine=engine
         )
@@ -90,6 +120,21 @@ class Console:
         self._at: datetime | None = None
         self._read_of: Snapshot | None = None
         self._reading = Reading()
+        if checkpoint is not None:
+            self._screen.feed(checkpoint.dump)
+            self._claims, self._records = checkpoint.claims, checkpoint.records
+            self._sequence, self._was_asked = checkpoint.sequence, checkpoint.was_asked
+            self._discarded, self._last_discard = checkpoint.discarded, checkpoint.last_discard
+
+    @property
+    def size(self) -> ScreenSize:
+        """Height and width."""
+        return self._size
+
+    @property
+    def is_at_ground(self) -> bool:
+        """Whether no sequence and no character is half fed, so that a checkpoint is exact."""
+        return self._screen.is_at_ground
 
     @property
     def reading(self) -> Reading:
@@ -107,6 +152,7 @@ class Console:
 
     def resize(self, size: ScreenSize) -> bytes:
         """Take another size; gives back what the terminal writes."""
+        self._size = size
         return self._screen.resize(size)
 
     def hear(self, claim: Claim) -> None:
@@ -137,6 +183,39 @@ class Console:
             last_discard=self._last_discard,
             was_asked=self._was_asked,
         )
+
+    def checkpoint(self) -> ConsoleCheckpoint:
+        """Everything that a console must begin with to go on from here."""
+        return ConsoleCheckpoint(
+            rows=self._size.rows,
+            columns=self._size.columns,
+            dump=self._screen.dump(),
+            claims=self._claims,
+            records=self._records,
+            sequence=self._sequence,
+            discarded=self._discarded,
+            last_discard=self._last_discard,
+            was_asked=self._was_asked,
+        )
+
+    def redraw(self) -> bytes:
+        """What draws the screen on another terminal of the same size."""
+        return self._screen.dump()
+
+    def scrollback(self, lines: int) -> tuple[str, ...]:
+        """The newest rows that scrolled out, the oldest first."""
+        return self._screen.scrollback(lines)
+
+    def look_again_s(self, *, now: datetime) -> float | None:
+        """After how many seconds a look may say something else though nothing is fed; `None` for never."""
+        if self._held_since is not None:
+            return HELD_LIMIT_S
+        if self._claims.contradictions:
+            return CONTRADICTION_S
+        hook = self._claims.newest.get(Source.HOOK)
+        if hook is not None and hook.activity == "running":
+            return max(0.1, FRESH_S - (now - hook.at).total_seconds() + 0.1)
+        return None
 
     def close(self) -> None:
         """Free the terminal. May be called twice."""

@@ -1,0 +1,56 @@
+"""Calls about a seat's terminal: look at it, attach to it, type into it, give it another size."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+from inspan.model.console_views import ResizeTerminal, ScreenView
+from inspan.model.errors import UsageError
+
+from .actor import SeatActor
+from .consoles import LiveConsole
+from .viewers import Viewer
+
+__all__ = ["SCROLLBACK_LINES", "ConsoleCalls"]
+
+SCROLLBACK_LINES = 100_000
+"""The most lines above the screen that can be asked for at once."""
+
+
+class ConsoleCalls(ABC):
+    """The part of the service that is about terminals."""
+
+    @abstractmethod
+    def actor(self, name: str) -> SeatActor:
+        """The actor of a seat. Raises `unknown_seat`."""
+
+    async def show_screen(self, name: str, *, scrollback: int = 0) -> ScreenView:
+        """See `SeatService`."""
+        if not 0 <= scrollback <= SCROLLBACK_LINES:
+            raise UsageError(
+                f"{scrollback} lines above the screen cannot be shown.",
+                hint=f"Ask for 0 to {SCROLLBACK_LINES}.",
+            )
+        return self._console(name).show_screen(scrollback=scrollback)
+
+    async def view_terminal(self, name: str, *, writes: bool = False, takes_over: bool = False) -> Viewer:
+        """See `SeatService`."""
+        return self._console(name).open_viewer(writes=writes, takes_over=takes_over)
+
+    async def type_keys(self, name: str, *, writer: str, keys: bytes) -> None:
+        """See `SeatService`."""
+        await self._console(name).type_keys(writer, keys)
+
+    async def resize_terminal(self, name: str, request: ResizeTerminal, *, writer: str = "") -> None:
+        """See `SeatService`."""
+        await self._console(name).resize(writer, columns=request.columns, rows=request.rows)
+
+    def _console(self, name: str) -> LiveConsole:
+        console = self.actor(name).console
+        if console is None:
+            raise UsageError(
+                f"{name} has no terminal now.",
+                code="no_terminal",
+                hint=f"`inspan start {name}` starts its harness; only a mode that runs a console has a terminal.",
+            )
+        return console

@@ -1,0 +1,203 @@
+"""A live console: the terminal of one launch, while this daemon is attached to its holder.
+
+Bytes are shown as they come, what the terminal answers goes back at once, and the screen is looked at once a burst
+of output has come to its end, or goes on for too long.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import time
+from collections.abc import AsyncIterator
+
+import msgspec
+
+from inspan.holder import HolderConnection, TerminalSize
+from inspan.model.console_views import ConsoleExplanation, ForegroundView, ScreenView
+from inspan.model.errors import HolderError
+from inspan.transports.watching import WatchingMachine
+
+from .actor import SeatActor
+from .link import Link
+from .viewers import Viewer, Viewers
+
+__all__ = ["LiveConsole", "last_lines"]
+
+BURST_END_S = 0.008
+"""How long a program must be quiet for its screen to count as drawn."""
+LOOK_AT_LATEST_S = 0.05
+"""After how much of a burst the screen is looked at all the same."""
+FOREGROUND_EVERY_S = 1.0
+"""How often it is asked, at most, who has the terminal."""
+
+LAST_LINES = 12
+
+_log = logging.getLogger("inspan.seats")
+
+
+class LiveConsole:
+    """The terminal of a launch.
+
+    Args:
+        actor: The seat.
+        link: The launch.
+        machine: Its machine, which is `link.machine`.
+        connection: The way to its holder.
+    """
+
+    def __init__(
+        self, actor: SeatActor, link: Link, machine: WatchingMachine, connection: HolderConnection
+    ) -> None:
+        self.viewers = Viewers()
+        self._actor = actor
+        self._link = link
+        self._machine = machine
+        self._connection = connection
+        welcome = connection.welcome
+        self._answered = welcome.answered_offset
+        self._caught_up_at = welcome.journal.end
+        self._dirty = asyncio.Event()
+        self._is_caught_up = asyncio.Event()
+        self._foreground = ForegroundView()
+        self._asked_at = 0.0
+        self._owes_redraw = False
+        self._note_place()
+
+    async def follow(self, from_offset: int) -> AsyncIterator[None]:
+        """Shows what the program writes from `from_offset` on, and writes back what the terminal answers.
+
+        One step a piece. What a daemon before this one answered is fed apart; what the terminal says to it
+        again is dropped.
+
+        Raises:
+            HolderError: The connection ended.
+        """
+        async for piece in await self._connection.terminal_pieces(from_offset):
+            await self._fit(piece.offset, piece.size)
+            if piece.data:
+                await self._actor.absorb(self._link, piece.data)
+                await self._reply(piece.offset + len(piece.data))
+                self.viewers.show(piece.data)
+            if self._owes_redraw and self._machine.is_at_ground:
+                self._owes_redraw = False
+                self.viewers.redraw()
+            self._note_place()
+            self._dirty.set()
+            yield
+
+    async def watch(self) -> None:
+        """Looks at the screen whenever it may say something else, for as long as the launch is followed."""
+        await self._is_caught_up.wait()
+        while True:
+            await self._ask_foreground()
+            await self._actor.look(self._link, self._machine)
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(self._machine.look_again_s()):
+                    await self._dirty.wait()
+                    await self._await_burst_end()
+
+    async def type_keys(self, token: str, data: bytes) -> None:
+        """Types what a person typed.
+
+        Raises:
+            UsageError: `not_the_writer`.
+            HolderError: The holder did not take it; nothing was typed.
+        """
+        self.viewers.check_writer(token, seat=self._actor.name)
+        await self._connection.type_keys(data)
+
+    async def resize(self, token: str, *, columns: int, rows: int) -> None:
+        """Gives the terminal another size; only who has the keyboard may, where somebody has it.
+
+        Raises:
+            UsageError: `not_the_writer`.
+            HolderError: The holder did not take it.
+        """
+        if self.viewers.has_writer:
+            self.viewers.check_writer(token, seat=self._actor.name)
+        await self._connection.resize(columns, rows)
+
+    def open_viewer(self, *, writes: bool, takes_over: bool) -> Viewer:
+        """One who looks on from now.
+
+        Raises:
+            UsageError: `writer_exists`.
+        """
+        columns, rows = self._machine.size
+        self._owes_redraw = not self._machine.is_at_ground
+        return self.viewers.open(
+            self._machine.redraw,
+            seat=self._actor.name,
+            columns=columns,
+            rows=rows,
+            writes=writes,
+            takes_over=takes_over,
+        )
+
+    def show_screen(self, *, scrollback: int = 0) -> ScreenView:
+        """What is shown now."""
+        shown = self._machine.show_screen(seat=self._actor.name, scrollback=scrollback)
+        return msgspec.structs.replace(shown, offset=self._link.fed)
+
+    async def explain(self) -> ConsoleExplanation:
+        """Why it is believed to be in its state."""
+        self._asked_at = 0.0
+        await self._ask_foreground()
+        return self._machine.explain()
+
+    def close(self) -> None:
+        """Ends what viewers see."""
+        self.viewers.end()
+
+    async def _fit(self, offset: int, size: TerminalSize) -> None:
+        """Gives the screen the size that is in force from the byte `offset` on."""
+        columns, rows = size.columns, size.rows
+        if self._machine.size != (columns, rows):
+            await self._actor.speak(self._link, lambda: self._machine.resize(columns=columns, rows=rows))
+            await self._reply(offset)
+            self.viewers.redraw()
+
+    async def _reply(self, offset: int) -> None:
+        reply = self._machine.take_reply()
+        if reply and offset > self._answered:
+            await self._connection.reply(offset, reply)
+
+    async def _await_burst_end(self) -> None:
+        latest = time.monotonic() + LOOK_AT_LATEST_S
+        while (left_s := latest - time.monotonic()) > 0:
+            self._dirty.clear()
+            try:
+                async with asyncio.timeout(min(BURST_END_S, left_s)):
+                    await self._dirty.wait()
+            except TimeoutError:
+                break
+        self._dirty.clear()
+
+    async def _ask_foreground(self) -> None:
+        if time.monotonic() - self._asked_at < FOREGROUND_EVERY_S:
+            return
+        self._asked_at = time.monotonic()
+        try:
+            found = await self._connection.foreground()
+        except HolderError as error:
+            _log.debug("who has the terminal of launch %s is not known: %s", self._link.launch, error.code)
+            return
+        self._foreground = ForegroundView(
+            is_harness=found.is_harness,
+            pid=None if found.leader is None else found.leader.pid,
+            name=found.name,
+        )
+        self._machine.note_foreground(self._foreground)
+
+    def _note_place(self) -> None:
+        if self._link.fed >= self._caught_up_at:
+            self._is_caught_up.set()
+
+
+def last_lines(machine: WatchingMachine) -> str:
+    """The last that a console showed: what it says when it ends stands where others write to standard error."""
+    shown = machine.show_screen(seat="")
+    lines = [line for line in shown.lines if line.strip()]
+    return "\n".join(lines[-LAST_LINES:])

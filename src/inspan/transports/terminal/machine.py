@@ -1,0 +1,329 @@
+"""The state machine of a console: bytes in, and what is believed out, whenever somebody looks.
+
+What is durable is a checkpoint of the screen, made every so many bytes, and what was said last. A daemon that comes
+back draws the checkpoint, feeds what the journal holds behind it, and only then looks: so it says nothing twice.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+import msgspec
+
+from inspan.model.console import ConsoleJudged, ConsoleOpened, LostSay
+from inspan.model.console_views import ConsoleExplanation, ForegroundView, ScreenView
+from inspan.model.errors import UsageError
+from inspan.model.evidence import Source
+from inspan.model.plan import TransportSettings
+from inspan.model.reports import PromptReady, Reported, SessionReady
+from inspan.model.session import OpenedHow
+from inspan.transports.machine import HarnessEnd, Step
+
+from .arbitration import Verdict
+from .claims import Claim
+from .console import NO_RULES, Console, ConsoleCheckpoint
+from .explaining import explain_console, show_screen
+from .identity import IDENTITY
+from .readiness import NOT_READY, STABLE_S, Readiness, follow_readiness
+from .screen import ScreenSize
+
+__all__ = ["CHECKPOINT_BYTES", "TerminalMachine"]
+
+CHECKPOINT_BYTES = 256 * 1024
+"""After how many bytes a checkpoint is made, so that no more has to be fed again."""
+FORCED_BYTES = 4 * 1024 * 1024
+"""After how many bytes one is made in the middle of a sequence: a program that never ends one gets no more."""
+
+
+class _Kept(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What is durable of a machine. The dump is packed, since it is stored at every change."""
+
+    version: int = 1
+    checkpoint: ConsoleCheckpoint | None = None
+    judged: ConsoleJudged | None = None
+    readiness: Readiness = NOT_READY
+    is_announced: bool = False
+
+
+class TerminalMachine:
+    """`inspan.transports.machine.Machine` and `WatchingMachine` for a harness on a terminal.
+
+    No bytes make it raise. It types nothing by itself: a prompt is refused.
+
+    Args:
+        settings: What the transport is told of the launch.
+        snapshot: Of a machine of the same launch, to go on from it; `start` is then not called.
+        clock: The time.
+    """
+
+    def __init__(
+        self,
+        settings: TransportSettings,
+        *,
+        snapshot: bytes | None = None,
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self._settings = settings
+        self._clock = clock
+        self._rules = settings.terminal.rules or NO_RULES
+        self._size = ScreenSize(rows=settings.terminal.rows, columns=settings.terminal.columns)
+        self._kept = _Kept() if snapshot is None else _read(snapshot)
+        self._foreground = ForegroundView()
+        self._reply = b""
+        self._open()
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """See `WatchingMachine.size`."""
+        return self._console.size.columns, self._console.size.rows
+
+    @property
+    def is_at_ground(self) -> bool:
+        """See `WatchingMachine.is_at_ground`."""
+        return self._console.is_at_ground
+
+    def start(self) -> Step:
+        """Says which terminal the harness was given."""
+        opened = ConsoleOpened(
+            columns=self._size.columns,
+            rows=self._size.rows,
+            identity=_show_identity(),
+            rules_source=self._rules.source if self._rules is not NO_RULES else "",
+            rules_verified=self._rules.verified if self._rules is not NO_RULES else "",
+        )
+        return Step(
+            reports=(Reported(body=opened, source=Source.CORE, rule="terminal.opened"),), changed=True
+        )
+
+    def feed(self, data: bytes) -> Step:
+        """Shows the next bytes; says nothing, which is for `look`."""
+        self._reply += self._console.feed(data, at=self._clock())
+        self._fed += len(data)
+        is_due = self._fed >= CHECKPOINT_BYTES or self._is_resized
+        if is_due and (self._console.is_at_ground or self._fed >= FORCED_BYTES):
+            return self._keep_screen()
+        return Step()
+
+    def look(self) -> Step:
+        """See `WatchingMachine.look`."""
+        now = self._clock()
+        verdict = self._console.look(now=now)
+        readiness = follow_readiness(self._kept.readiness, self._console.reading, verdict, now=now)
+        self._readiness = readiness
+        judged, source, rule = self._judge(verdict, readiness)
+        reports: list[Reported] = []
+        before = self._kept.judged
+        if before is None or _differs(judged, before):
+            reports.append(Reported(body=judged, source=source, rule=rule))
+        is_announced = self._kept.is_announced
+        if readiness.is_ready and not is_announced:
+            is_announced = True
+            reports.append(Reported(body=PromptReady(), source=Source.SCREEN, rule=readiness.rule))
+            session = self._settings.session_id
+            if session is not None:
+                how = OpenedHow.RESUMED if self._settings.attempt == "resume" else OpenedHow.NEW
+                reports.append(
+                    Reported(
+                        body=SessionReady(session_id=session, how=how),
+                        source=Source.SCREEN,
+                        rule=readiness.rule,
+                        session=session,
+                    )
+                )
+        # While readiness is on its way nothing of it is durable: it begins again after a restart.
+        self._kept = msgspec.structs.replace(
+            self._kept,
+            judged=judged if reports else before,
+            readiness=readiness,
+            is_announced=is_announced,
+        )
+        return Step(reports=tuple(reports), changed=bool(reports))
+
+    def look_again_s(self) -> float | None:
+        """See `WatchingMachine.look_again_s`."""
+        waits = [self._console.look_again_s(now=self._clock())]
+        if self._readiness.seen_at is not None and not self._readiness.is_ready:
+            waits.append(STABLE_S / 5)
+        known = [wait_s for wait_s in waits if wait_s is not None]
+        return min(known) if known else None
+
+    def take_reply(self) -> bytes:
+        """See `WatchingMachine.take_reply`."""
+        reply, self._reply = self._reply, b""
+        return reply
+
+    def resize(self, *, columns: int, rows: int) -> Step:
+        """See `WatchingMachine.resize`."""
+        self._size = ScreenSize(rows=rows, columns=columns)
+        if self._size == self._console.size:
+            return Step()
+        self._reply += self._console.resize(self._size)
+        if self._console.is_at_ground:
+            return self._keep_screen()
+        self._is_resized = True
+        return Step()
+
+    def note_foreground(self, foreground: ForegroundView) -> None:
+        """See `WatchingMachine.note_foreground`."""
+        self._foreground = foreground
+
+    def hear(self, claim: Claim) -> None:
+        """Takes the claim of another source; the next look weighs it."""
+        self._console.hear(claim)
+
+    def show_screen(self, *, seat: str, scrollback: int = 0) -> ScreenView:
+        """See `WatchingMachine.show_screen`."""
+        return show_screen(self._console, seat=seat, scrollback=scrollback)
+
+    def explain(self) -> ConsoleExplanation:
+        """See `WatchingMachine.explain`."""
+        explained = explain_console(self._console, now=self._clock())
+        return msgspec.structs.replace(explained, identity=_show_identity(), foreground=self._foreground)
+
+    def redraw(self) -> bytes:
+        """See `WatchingMachine.redraw`."""
+        return self._console.redraw()
+
+    def close(self) -> None:
+        """See `WatchingMachine.close`."""
+        self._console.close()
+
+    def finish(self) -> Step:
+        """Looks once more: the last words of a console may name what ended it."""
+        step = self.look()
+        return msgspec.structs.replace(step, consumed=self._fed)
+
+    def end(self, end: HarnessEnd) -> Step:
+        """Says nothing: the end of the process ends no turn that a watcher knows of."""
+        del end
+        return Step()
+
+    def prompt(self, delivery: str, text: str) -> Step:
+        """Refuses: nothing is typed into a console that is only watched.
+
+        Raises:
+            UsageError: Always; nothing changed.
+        """
+        del delivery, text
+        raise UsageError(
+            "This console is only watched: no prompt can be typed into it yet.",
+            code="delivery_unsupported",
+            hint="Type it yourself with `inspan attach SEAT`.",
+        )
+
+    def cancel(self) -> Step:
+        """Does nothing: no key is pressed in a console that is only watched."""
+        return Step()
+
+    def answer(self, wire_id: str, option: str | None) -> Step:
+        """Does nothing: what a console asks is answered by a person who is attached."""
+        del wire_id, option
+        return Step()
+
+    def snapshot(self) -> bytes:
+        """The newest checkpoint and what was said last, as JSON."""
+        return msgspec.json.encode(self._kept)
+
+    def rollback(self, snapshot: bytes) -> None:
+        """Returns to an earlier snapshot; what was fed since then is forgotten."""
+        self._console.close()
+        size = self._size
+        self._kept = _read(snapshot)
+        self._reply = b""
+        self._open()
+        if size != self._console.size:
+            self._console.resize(size)
+        self._size = size
+
+    def _open(self) -> None:
+        checkpoint = self._kept.checkpoint
+        if checkpoint is not None:
+            checkpoint = msgspec.structs.replace(checkpoint, dump=zlib.decompress(checkpoint.dump))
+            self._size = ScreenSize(rows=checkpoint.rows, columns=checkpoint.columns)
+        self._console = Console(
+            self._size,
+            rules=self._rules,
+            scrollback_lines=self._settings.terminal.scrollback_lines,
+            checkpoint=checkpoint,
+        )
+        self._readiness = self._kept.readiness
+        self._fed = 0
+        self._is_resized = False
+
+    def _keep_screen(self) -> Step:
+        checkpoint = self._console.checkpoint()
+        packed = msgspec.structs.replace(checkpoint, dump=zlib.compress(checkpoint.dump, 1))
+        self._kept = msgspec.structs.replace(self._kept, checkpoint=packed)
+        consumed, self._fed, self._is_resized = self._fed, 0, False
+        return Step(consumed=consumed, changed=True)
+
+    def _judge(self, verdict: Verdict, readiness: Readiness) -> tuple[ConsoleJudged, Source, str]:
+        """What is believed, with its source and its rule. Another program in front hides the harness."""
+        believed = verdict.considered[0].claim if verdict.at is not None and verdict.considered else None
+        judged = ConsoleJudged(
+            activity=verdict.activity,
+            at=verdict.at,
+            kind=verdict.kind,
+            gate=verdict.gate,
+            is_drawn=verdict.is_drawn,
+            error=verdict.error,
+            signs=verdict.signs,
+            is_turn_over=verdict.is_turn_over,
+            background=verdict.background,
+            lost=tuple(LostSay(source=one.source, reason=one.reason) for one in verdict.demoted),
+            is_ready=readiness.is_ready,
+            readiness=readiness.reason,
+            evidence="" if believed is None else believed.evidence,
+        )
+        if self._foreground.is_harness is False and verdict.source in (Source.SCREEN, Source.TITLE):
+            name = self._foreground.name or "another program"
+            hidden = ConsoleJudged(
+                activity="unknown",
+                readiness=f"{name} has the terminal",
+                background=judged.background,
+                evidence=name,
+            )
+            return hidden, Source.PROCESS, "terminal.foreground"
+        return judged, verdict.source, verdict.rule
+
+
+def _read(snapshot: bytes) -> _Kept:
+    """What `snapshot` gave.
+
+    Raises:
+        msgspec.DecodeError: It is no such state.
+    """
+    return msgspec.json.decode(snapshot, type=_Kept)
+
+
+def _differs(one: ConsoleJudged, other: ConsoleJudged) -> bool:
+    """Whether something else is believed; the age of the evidence and words that count down are not."""
+    return _essence(one) != _essence(other)
+
+
+def _essence(judged: ConsoleJudged) -> tuple[object, ...]:
+    error = judged.error
+    return (
+        judged.activity,
+        judged.kind,
+        judged.gate,
+        judged.is_drawn,
+        None if error is None else (error.code, error.rule, error.resets),
+        judged.signs,
+        judged.is_turn_over,
+        tuple((work.id, work.activity, work.kind) for work in judged.background),
+        tuple(lost.source for lost in judged.lost),
+        judged.is_ready,
+    )
+
+
+def _show_identity() -> dict[str, str]:
+    return {
+        "name": IDENTITY.name,
+        "TERM": IDENTITY.term,
+        "COLORTERM": IDENTITY.colorterm,
+        "program_status": "answered" if IDENTITY.has_program_status else "not answered",
+        "graphics": "answered" if IDENTITY.has_graphics else "not answered",
+    }

@@ -1,0 +1,66 @@
+"""Watching: what a transport may be able to do that sees its harness through a terminal."""
+
+from __future__ import annotations
+
+from typing import Protocol, runtime_checkable
+
+from inspan.model.console_views import ConsoleExplanation, ForegroundView, ScreenView
+
+from .machine import Step
+
+__all__ = ["WatchingMachine"]
+
+
+@runtime_checkable
+class WatchingMachine(Protocol):
+    """A machine that has a screen, which says something only when it is looked at.
+
+    What the terminal answers by itself is no `Outgoing`: it is lost with the daemon and must not come late or
+    twice. It is taken after each feed and handed to the holder with the offset that it belongs to.
+    """
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """Columns and rows."""
+        ...
+
+    @property
+    def is_at_ground(self) -> bool:
+        """Whether no sequence is half fed, so that a redraw and what is written next fit together."""
+        ...
+
+    def look(self) -> Step:
+        """Reads the screen; the step has reports only where something else is believed now."""
+        ...
+
+    def look_again_s(self) -> float | None:
+        """After how many seconds another look may say something else though nothing is fed."""
+        ...
+
+    def take_reply(self) -> bytes:
+        """What the terminal answered since the last call."""
+        ...
+
+    def resize(self, *, columns: int, rows: int) -> Step:
+        """Takes another size, which was in force from the next byte on."""
+        ...
+
+    def note_foreground(self, foreground: ForegroundView) -> None:
+        """Takes note of who has the terminal; the next look weighs it."""
+        ...
+
+    def show_screen(self, *, seat: str, scrollback: int = 0) -> ScreenView:
+        """What is shown now; `offset` is left to core."""
+        ...
+
+    def explain(self) -> ConsoleExplanation:
+        """Why it is believed to be in its state: every rule is tried."""
+        ...
+
+    def redraw(self) -> bytes:
+        """What draws the screen on another terminal of the same size."""
+        ...
+
+    def close(self) -> None:
+        """Frees the terminal. May be called twice; nothing else may be called after it."""
+        ...
