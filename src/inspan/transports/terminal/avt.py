@@ -72,6 +72,27 @@ class AvtScreen:
             )
         return self._seen
 
+    @property
+    def is_at_ground(self) -> None:
+        """See `Screen.is_at_ground`. This emulator does not tell."""
+        return
+
+    def scrollback(self, lines: int) -> tuple[str, ...]:
+        """See `Screen.scrollback`."""
+        above = self._screen.lines()[: -self._size.rows]
+        return tuple(line.text.rstrip() for line in above[max(0, len(above) - lines) :])
+
+    def dump(self, *, scrollback_lines: int = 1000) -> bytes:
+        """See `Screen.dump`.
+
+        It is the emulator's own: without the rows that scrolled out and without the
+        content of a string that is not whole.
+        """
+        del scrollback_lines
+        pending, _ = self._decoder.getstate()
+        written: str = self._screen.dump()
+        return written.encode() + pending
+
     def close(self) -> None:
         """See `Screen.close`."""
         self._screen = None

@@ -14,6 +14,9 @@ import importlib
 from collections.abc import Callable
 from typing import Any, Literal
 
+from .ghostty_copy import read_continuation
+from .ghostty_dump import PROGRESS_NUMBERS, dump_terminal
+from .ghostty_format import scrollback_of
 from .ghostty_reader import GhosttyReader
 from .identity import IDENTITY, TerminalIdentity
 from .marks import MarkWatch
@@ -35,8 +38,9 @@ SYNCHRONIZED = 2026
 UNKNOWN_MAX_BYTES = 4096
 GRAPHICS_MAX_BYTES = 64 * 1024
 CLIPBOARD_MAX_BYTES = 64 * 1024
-PROGRESS_STATES: tuple[ProgressState, ...] = ("remove", "set", "error", "indeterminate", "pause")
-"""In the order of the emulator's own numbers."""
+CONTINUATION_MAX_BYTES = 1024 * 1024
+"""How much is kept of a sequence that is not whole yet, for a dump; memory that is taken only while there is one."""
+PROGRESS_STATES: tuple[ProgressState, ...] = tuple(PROGRESS_NUMBERS)
 
 
 class GhosttyScreen:
@@ -102,6 +106,19 @@ class GhosttyScreen:
             self._seen = self._look()
         return self._seen
 
+    @property
+    def is_at_ground(self) -> bool:
+        """See `Screen.is_at_ground`."""
+        return read_continuation(self._handle) == b""
+
+    def scrollback(self, lines: int) -> tuple[str, ...]:
+        """See `Screen.scrollback`."""
+        return scrollback_of(self._handle, lines=lines)
+
+    def dump(self, *, scrollback_lines: int = 1000) -> bytes:
+        """See `Screen.dump`."""
+        return dump_terminal(self._handle, scrollback_lines=scrollback_lines, progress=self._progress)
+
     def close(self) -> None:
         """See `Screen.close`."""
         if self._handle is None:
@@ -154,6 +171,7 @@ class GhosttyScreen:
             "UNKNOWN_MAX_BYTES": UNKNOWN_MAX_BYTES,
             "APC_MAX_BYTES_KITTY": GRAPHICS_MAX_BYTES,
             "CLIPBOARD_WRITE_MAX_BYTES": CLIPBOARD_MAX_BYTES,
+            "CONTINUATION_MAX_BYTES": CONTINUATION_MAX_BYTES,
         }
         for option, amount in sizes.items():
             self._set(option, self._ffi.new("size_t*", amount))

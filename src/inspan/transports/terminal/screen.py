@@ -179,6 +179,35 @@ class Screen(Protocol):
         """What is shown now. Costs nothing while nothing was fed."""
         ...
 
+    @property
+    def is_at_ground(self) -> bool | None:
+        """Whether what was fed ends between two sequences and two characters; `None` where it cannot be told."""
+        ...
+
+    def scrollback(self, lines: int) -> tuple[str, ...]:
+        """The newest rows that scrolled out at the top, oldest first, at most `lines`, without blanks at their ends.
+
+        An alternate screen has none: then it is empty.
+        """
+        ...
+
+    def dump(self, *, scrollback_lines: int = 1000) -> bytes:
+        """The bytes that bring a fresh screen of the same size to what this one shows.
+
+        They hold the text with its colours, up to `scrollback_lines` rows above it, the main screen below an
+        alternate one, cursor and saved cursor, modes, keyboard flags, regions, tab stops, title and progress, and at
+        the end the beginning of a sequence that is not whole: what follows in the stream goes on from there. They
+        ring no bell, reset nothing and mark no prompt. A fresh screen may answer to them; that answer is for nobody.
+
+        What is not in them: bells, addresses of links, prompt marks, images, colours of the palette, saved modes, the
+        alternate screen while the main one is shown, and what a program would repeat (REP) after it changed the
+        character set or without having written anything. Clusters that were written before clustering (mode 2027) was
+        switched are clustered as it is now. A sequence longer than 1 MiB is left out, and then also what
+        only a copy of the screen can tell: the main screen below, the saved cursor and the stack of keyboard flags.
+        `is_at_ground` is true wherever nothing is left out in this way.
+        """
+        ...
+
     def close(self) -> None:
         """Free the emulator. May be called twice; nothing else may be called after it."""
         ...

@@ -1,0 +1,169 @@
+"""Formatting parts of a libghostty terminal: rows as text or as the bytes that draw them, and what else it can write down.
+
+source: pyghostty 0.1.3
+verified: 2026-11-30
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any, Literal
+
+__all__ = ["GhosttyFormat", "scrollback_of"]
+
+Aside = Literal[
+    "palette",
+    "scrolling_region",
+    "tabstops",
+    "keyboard",
+    "style",
+    "hyperlink",
+    "protection",
+    "charsets",
+]
+OF_THE_SCREEN = frozenset({"style", "hyperlink", "protection", "charsets"})
+
+
+def scrollback_of(handle: Any, *, lines: int) -> tuple[str, ...]:
+    """The newest rows above a terminal's screen, oldest first, at most `lines`, without blanks at their ends."""
+    terminal = GhosttyFormat(handle)
+    above = terminal.total_rows - terminal.rows
+    count = min(lines, above)
+    if count <= 0:
+        return ()
+    rows = terminal.text(above - count, above - 1).decode("utf-8", "replace").split("\n")
+    return (*rows, *("",) * (count - len(rows)))
+
+
+class GhosttyFormat:
+    """Writes down what a terminal shows. Its handle stays its owner's."""
+
+    def __init__(self, handle: Any) -> None:
+        """Look at this terminal."""
+        package: Any = importlib.import_module("pyghostty")
+        self._core: Any = importlib.import_module("pyghostty.core")
+        self._ffi: Any = package.ffi
+        self._lib: Any = package.lib
+        self._handle: Any = handle
+        self._find: Any = self._core.union_fn(
+            "ghostty_terminal_grid_ref", "GhosttyResult(*)(GhosttyTerminal, GhosttyPointS, GhosttyGridRef*)"
+        )
+        self.columns = self.value("COLS", "uint16_t")
+        self.rows = self.value("ROWS", "uint16_t")
+        self.total_rows = self.value("TOTAL_ROWS", "size_t")
+
+    def value(self, name: str, kind: str) -> int:
+        """One number that the terminal tells."""
+        slot = self._ffi.new(f"{kind}*")
+        self._check(
+            self._lib.ghostty_terminal_get(
+                self._handle, getattr(self._lib, f"GHOSTTY_TERMINAL_DATA_{name}"), slot
+            ),
+            f"tell {name}",
+        )
+        return int(slot[0])
+
+    def title(self) -> bytes:
+        """The window title as the program set it."""
+        slot = self._ffi.new("GhosttyString*")
+        self._check(
+            self._lib.ghostty_terminal_get(self._handle, self._lib.GHOSTTY_TERMINAL_DATA_TITLE, slot),
+            "tell its title",
+        )
+        return self._ffi.buffer(slot.ptr, slot.len)[:] if slot.len else b""
+
+    def has_mode(self, number: int, *, is_ansi: bool = False) -> bool:
+        """Whether a mode is set."""
+        slot = self._ffi.new("GhosttyTerminalModeConfig*", (number | (is_ansi << 15), False))
+        self._check(
+            self._lib.ghostty_terminal_get(self._handle, self._lib.GHOSTTY_TERMINAL_DATA_MODE, slot),
+            f"tell mode {number}",
+        )
+        return bool(slot.value)
+
+    def text(self, first_row: int, last_row: int) -> bytes:
+        """The text of rows as they stand, counted from the oldest that is kept, without blanks at their ends."""
+        return self._format(self._rows(first_row, last_row), emit="PLAIN", unwrap=False, trim=True)
+
+    def drawn(self, first_row: int, last_row: int, *, unwrap: bool) -> bytes:
+        """The bytes that draw rows in a terminal as wide; with `unwrap` a line that wrapped is one line."""
+        return self._format(self._rows(first_row, last_row), emit="VT", unwrap=unwrap, trim=False)
+
+    def drawn_cell(self, row: int, column: int) -> tuple[bytes, int]:
+        """The bytes that draw the character of which a cell is a part, and the column where it begins.
+
+        The bytes are empty for a cell without text or colour.
+        """
+        if column > 0 and self._part(row, column) == self._lib.GHOSTTY_CELL_WIDE_SPACER_TAIL:
+            column -= 1
+        cell = self._selection(row, column, row, column)
+        return self._format(cell, emit="VT", unwrap=True, trim=False), column
+
+    def aside(self, *kinds: Aside) -> bytes:
+        """The bytes that set what is beside the text: pen, regions, tab stops, keyboard."""
+        corner = self._selection(0, 0, 0, 0)
+        text = self._format(corner, emit="VT", unwrap=True, trim=False)
+        both = self._format(corner, emit="VT", unwrap=True, trim=False, asides=kinds)
+        return both.removeprefix(text) if both.startswith(text) else both.removesuffix(text)
+
+    def _part(self, row: int, column: int) -> int:
+        """Which part of a character a cell is."""
+        cell, part = self._ffi.new("GhosttyCell*"), self._ffi.new("GhosttyCellWide*")
+        self._check(self._lib.ghostty_grid_ref_cell(self._place(row, column), cell), "tell a cell")
+        self._check(
+            self._lib.ghostty_cell_get(cell[0], self._lib.GHOSTTY_CELL_DATA_WIDE, part), "tell its width"
+        )
+        return int(part[0])
+
+    def _rows(self, first: int, last: int) -> Any:
+        return self._selection(first, 0, last, self.columns - 1)
+
+    def _selection(self, row: int, column: int, last_row: int, last_column: int) -> Any:
+        selection = self._core.init_sized("GhosttySelection")
+        selection.start = self._place(row, column)[0]
+        selection.end = self._place(last_row, last_column)[0]
+        return selection
+
+    def _place(self, row: int, column: int) -> Any:
+        point = self._ffi.new("GhosttyPointS*")
+        point.tag = self._lib.GHOSTTY_POINT_TAG_SCREEN
+        point.value.x, point.value.y = column, row
+        place = self._core.init_sized("GhosttyGridRef")
+        self._check(self._find(self._handle, point[0], place), f"find row {row}, column {column}")
+        return place
+
+    def _format(
+        self,
+        selection: Any,
+        *,
+        emit: Literal["PLAIN", "VT"],
+        unwrap: bool,
+        trim: bool,
+        asides: tuple[Aside, ...] = (),
+    ) -> bytes:
+        ffi, lib = self._ffi, self._lib
+        options = self._core.init_sized("GhosttyFormatterTerminalOptions")
+        options.emit = getattr(lib, f"GHOSTTY_FORMATTER_FORMAT_{emit}")
+        options.unwrap, options.trim, options.selection = unwrap, trim, selection
+        for kind in asides:
+            setattr(options.extra.screen if kind in OF_THE_SCREEN else options.extra, kind, True)
+        formatter, place, size = ffi.new("GhosttyFormatter*"), ffi.new("uint8_t**"), ffi.new("size_t*")
+        self._check(
+            lib.ghostty_formatter_terminal_new(ffi.NULL, formatter, self._handle, options[0]), "be formatted"
+        )
+        try:
+            self._check(
+                lib.ghostty_formatter_format_alloc(formatter[0], ffi.NULL, place, size), "format itself"
+            )
+            if place[0] == ffi.NULL:
+                return b""
+            try:
+                return ffi.buffer(place[0], size[0])[:]
+            finally:
+                lib.ghostty_free(ffi.NULL, place[0], size[0])
+        finally:
+            lib.ghostty_formatter_free(formatter[0])
+
+    def _check(self, code: int, what: str) -> None:
+        if code != 0:
+            raise RuntimeError(f"the emulator could not {what} ({code}); is its version pinned?")
