@@ -107,7 +107,7 @@ def test_an_error_without_a_witness_fails_the_delivery_and_a_declined_call_refus
         assert scene.count(DeliveryStarted) == 0
 
 
-@pytest.mark.requirement("H-N42", "H-N45")
+@pytest.mark.requirement("H-N42", "H-N45", "L12")
 def test_a_cancel_is_neither_an_approval_nor_an_outcome() -> None:
     scene = Scene().running()
     scene.ask()
@@ -168,6 +168,7 @@ def test_a_seat_that_needs_input_gets_no_prompt_by_itself() -> None:
     assert scene.last(DeliverySending).delivery == "d-2"
 
 
+@pytest.mark.requirement("L12")
 def test_a_quiet_turn_is_said_to_be_quiet_and_ends_nothing() -> None:
     scene = Scene().running()
     assert scene.seat.in_flight is not None

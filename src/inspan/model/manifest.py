@@ -195,6 +195,8 @@ class ModeManifest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
         fork: Arguments of a launch that forks.
         environment: Variables.
         handshake_timeout_s: Seconds from start to an open session.
+        cold_start_timeout_s: The same for the first start of a program's file on this machine, which may fetch or
+            build something; where there is none, no start has longer than another.
         stop_grace_s: Seconds between the steps of a stop.
         inactivity_limit_s: Seconds without a word in an open turn after which it is said so; `None` never.
         capabilities: What the mode can do.
@@ -213,6 +215,7 @@ class ModeManifest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     fork: LaunchArguments = LaunchArguments()
     environment: Environment = Environment()
     handshake_timeout_s: Annotated[float, msgspec.Meta(gt=0)] = 60.0
+    cold_start_timeout_s: Annotated[float, msgspec.Meta(gt=0)] | None = None
     stop_grace_s: Annotated[float, msgspec.Meta(ge=0)] = 5.0
     inactivity_limit_s: Annotated[float, msgspec.Meta(gt=0)] | None = 600.0
     capabilities: Capabilities = Capabilities()

@@ -111,6 +111,7 @@ class LaunchPlan(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         transport: Which transport speaks to it.
         settings: What that transport is told.
         handshake_timeout_s: Seconds until an open session.
+        cold_start_timeout_s: The same for the first start of this program on this machine; `None` takes the other.
         stop_grace_s: Seconds between the steps of a stop.
     """
 
@@ -123,6 +124,7 @@ class LaunchPlan(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     files: tuple[PlanFile, ...] = ()
     transport: str = "acp"
     handshake_timeout_s: float = 60.0
+    cold_start_timeout_s: float | None = None
     stop_grace_s: float = 5.0
 
 

@@ -149,6 +149,7 @@ def build_plan(
             answers_questions=True,
         ),
         handshake_timeout_s=mode.handshake_timeout_s,
+        cold_start_timeout_s=mode.cold_start_timeout_s,
         stop_grace_s=mode.stop_grace_s,
     )
 

@@ -168,10 +168,11 @@ class HolderLost(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class HandshakeTimedOut(msgspec.Struct, frozen=True, kw_only=True):
-    """No session was open in time."""
+    """No session was open in time; `is_cold` says that it was the program's first start on this machine."""
 
     launch: str
     timeout_s: float
+    is_cold: bool = False
 
 
 class PermissionsExpired(msgspec.Struct, frozen=True, kw_only=True):

@@ -13,6 +13,8 @@ from inspan.model.plan import LaunchPlan, TransportSettings
 from inspan.transports import TERMINAL
 from inspan.transports.terminal.identity import IDENTITY
 
+from .start_budget import Start
+
 __all__ = ["LaunchFiles", "harness_environment", "read_files", "terminal_size", "write_files"]
 
 _HIDDEN = ("INSPAN_HOME", "INSPAN_SEAT", "INSPAN_LAUNCH", "INSPAN_TOKEN")
@@ -50,12 +52,14 @@ class LaunchFiles(msgspec.Struct, frozen=True, kw_only=True):
         settings: What it was told.
         handshake_timeout_s: Seconds until an open session.
         stop_grace_s: Seconds between the steps of a stop.
+        start: What is started, and whether for the first time.
     """
 
     transport: str
     settings: TransportSettings
     handshake_timeout_s: float
     stop_grace_s: float
+    start: Start | None = None
 
 
 def harness_environment(

@@ -278,7 +278,8 @@ def fail_handshake(decision: Decision, seen: HandshakeTimedOut) -> None:
         return
     error = CallError(
         code="handshake_timeout",
-        message=f"No session was open after {seen.timeout_s:g} seconds.",
+        message=f"No session was open after {seen.timeout_s:g} seconds"
+        + (", although it had the time of a first start." if seen.is_cold else "."),
         hint="Start the program by hand once: it may ask for a sign-in, or be slow on its first start.",
     )
     decision.emit(

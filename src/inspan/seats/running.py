@@ -45,6 +45,7 @@ from .inputs import (
 from .launch_folder import LaunchFiles, harness_environment, read_files, terminal_size, write_files
 from .link import Link
 from .sessions import check_not_active, with_settings
+from .start_budget import StartMemory, budget_s
 
 __all__ = ["LaunchRunner"]
 
@@ -88,6 +89,7 @@ class LaunchRunner:
         self._store = store
         self._planner = planner
         self._launches = launches
+        self._starts = StartMemory(launches.with_name("starts.json"))
         self._environ = environ
 
     async def run(self, actor: SeatActor, launch: str) -> None:
@@ -162,10 +164,12 @@ class LaunchRunner:
             plan = with_settings(await self._plan(state, live), state.settings)
             if actor.stop_wanted.is_set():
                 raise HarnessError("It was stopped before it was started.", code="launch_failed")
+            start = self._starts.look_up(state.harness, state.mode, plan.program)
             files = LaunchFiles(
                 transport=plan.transport,
                 settings=plan.settings,
-                handshake_timeout_s=plan.handshake_timeout_s,
+                handshake_timeout_s=budget_s(plan, start),
+                start=start,
                 stop_grace_s=plan.stop_grace_s,
             )
             write_files(folder, plan, files)
@@ -320,7 +324,7 @@ class LaunchRunner:
         helpers = [
             asyncio.create_task(self._write(actor, link, connection, files)),
             asyncio.create_task(_stop_when_wanted(actor, connection, files)),
-            asyncio.create_task(_watch_handshake(actor, link, files) if console is None else console.watch()),
+            asyncio.create_task(_watch_handshake(actor, link, files, self._starts) if console is None else console.watch()),
         ]
         try:
             await self._read(actor, link, connection, console)
@@ -460,6 +464,14 @@ async def _stop_when_wanted(actor: SeatActor, connection: HolderConnection, file
         await connection.stop(eof_grace_s=eof_grace_s, term_grace_s=files.stop_grace_s)
 
 
-async def _watch_handshake(actor: SeatActor, link: Link, files: LaunchFiles) -> None:
-    await asyncio.sleep(files.handshake_timeout_s)
-    await actor.give_surely(HandshakeTimedOut(launch=link.launch, timeout_s=files.handshake_timeout_s))
+async def _watch_handshake(actor: SeatActor, link: Link, files: LaunchFiles, starts: StartMemory) -> None:
+    def is_ready(state: SeatState | None) -> bool:
+        live = None if state is None else state.live_launch
+        return live is not None and live.id == link.launch and live.status == "ready"
+
+    limit_s, start = files.handshake_timeout_s, files.start
+    if not await actor.wait_until(is_ready, limit_s):
+        is_cold = start is not None and start.is_cold
+        await actor.give_surely(HandshakeTimedOut(launch=link.launch, timeout_s=limit_s, is_cold=is_cold))
+    elif start is not None:
+        starts.note_ready(start)
