@@ -14,6 +14,7 @@ It begins with the prompt line, or with what the first WORD says. The word `late
 
 from __future__ import annotations
 
+import base64
 import fcntl
 import os
 import select
@@ -39,6 +40,11 @@ def size() -> tuple[int, int]:
     return columns, rows
 
 
+def show_size() -> None:
+    columns, rows = size()
+    show(f"size {columns}x{rows}\r\n{PROMPT}")
+
+
 def ask() -> None:
     """Asks as programs do: status first, device attributes last, and everything until the last answer is kept."""
     os.write(1, b"\x1b]7501;?\x1b\\\x1b[6n\x1b[c")
@@ -59,7 +65,7 @@ def other_in_front() -> None:
         os.setpgid(0, 0)
         signal.signal(signal.SIGTTOU, signal.SIG_IGN)
         os.tcsetpgrp(0, os.getpid())
-        os.execvp("sleep", ["sleep", "2"])
+        os.execvp("sleep", ["sleep", "5"])  # noqa: S606 - no shell is the point
     os.waitpid(child, 0)
     signal.signal(signal.SIGTTOU, signal.SIG_IGN)
     os.tcsetpgrp(0, os.getpgrp())
@@ -79,23 +85,23 @@ def press(key: str) -> bool:
         case "l":
             show("Usage limit reached. Resets at 3pm.\r\n\r\n" + PROMPT)
         case "s":
-            show("size %dx%d\r\n" % size() + PROMPT)
+            show_size()
         case "a":
             ask()
         case "w":
             status("state=working:app=scripted")
         case "k":
-            status("state=blocked:kind=permission:message=may I")
+            status("state=blocked:kind=permission:msg=" + base64.b64encode(b"may I").decode())
         case "d":
             status("state=idle")
         case "e":
-            status("state=error:message=it broke")
+            status("state=error:msg=" + base64.b64encode(b"it broke").decode())
         case "c":
             status("state=clear")
         case "z":
             other_in_front()
         case "n":
-            for _ in range(256):
+            for _ in range(320):
                 show("line of text " * 300 + "\r\n")
             show("flooded\r\n" + PROMPT)
         case "q":
@@ -109,7 +115,7 @@ def main() -> None:
     folder = Path(sys.argv[1])
     tty.setraw(0)
     (folder / "pid").write_text(str(os.getpid()))
-    signal.signal(signal.SIGWINCH, lambda *_: show("size %dx%d\r\n" % size() + PROMPT))
+    signal.signal(signal.SIGWINCH, lambda *_: show_size())
     first = {"busy": "b", "asks": "p", "trust": "t", "limit": "l"}.get(*(sys.argv[2:3] or ["idle"]), "i")
     if sys.argv[2:3] != ["late"]:
         press(first)

@@ -31,6 +31,8 @@ LOOK_AT_LATEST_S = 0.05
 """After how much of a burst the screen is looked at all the same."""
 FOREGROUND_EVERY_S = 1.0
 """How often it is asked, at most, who has the terminal."""
+QUIET_LOOK_S = 2.0
+"""How long a console that is quiet goes without a look: a program in front of it may be silent."""
 
 LAST_LINES = 12
 
@@ -94,7 +96,7 @@ class LiveConsole:
             await self._ask_foreground()
             await self._actor.look(self._link, self._machine)
             with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(self._machine.look_again_s()):
+                async with asyncio.timeout(min(QUIET_LOOK_S, self._machine.look_again_s() or QUIET_LOOK_S)):
                     await self._dirty.wait()
                     await self._await_burst_end()
 
