@@ -128,9 +128,21 @@ def test_both_placements_give_the_same_manifest_plans_and_diagnoses(
 
 async def attempt(host: HarnessHost, request: LaunchRequest) -> object:
     try:
-        return await host.plan(request)
+        return without_chosen_session(await host.plan(request), request)
     except InspanError as error:
         return error.code, error.message, error.hint
+
+
+def without_chosen_session(plan: LaunchPlan, request: LaunchRequest) -> LaunchPlan:
+    """The plan without the id that core chose at random."""
+    chosen = plan.settings.session_id
+    if request.reference is not None or not chosen:
+        return plan
+    return msgspec.structs.replace(
+        plan,
+        arguments=tuple(one.replace(chosen, "CHOSEN") for one in plan.arguments),
+        settings=msgspec.structs.replace(plan.settings, session_id="CHOSEN"),
+    )
 
 
 def errors_of(manifest: Manifest, mode: str) -> list[CallError]:

@@ -21,6 +21,8 @@ __all__ = ["build_plan", "choose_auth", "describe_postures", "find_posture"]
 
 _SECRET_BYTES = 32
 _ARTICLES = {"model": "a model", "effort": "an effort"}
+# The process stays the one that was started. No shell ever reads the prompt as code.
+_PROMPT_AS_ARGUMENT = 'option=$1; shift; prompt=$(cat) || exit; exec "$@" "$option$prompt"'
 _PLACEHOLDER = re.compile(r"\{(session|workspace|model|effort)\}")
 
 
@@ -114,12 +116,15 @@ def build_plan(
         "model": request.model or "",
         "effort": request.effort or "",
     }
+    argv = _taking_prompt(
+        mode,
+        program.path,
+        *program.prefix,
+        *(_fill(one, values) for one in (*arguments.args, *extra, *rule.args)),
+    )
     return LaunchPlan(
-        program=program.path,
-        arguments=(
-            *program.prefix,
-            *(_fill(one, values) for one in (*arguments.args, *extra, *rule.args)),
-        ),
+        program=argv[0],
+        arguments=argv[1:],
         cwd=request.workspace,
         environment=_environment_of(
             manifest,
@@ -152,6 +157,13 @@ def build_plan(
         cold_start_timeout_s=mode.cold_start_timeout_s,
         stop_grace_s=mode.stop_grace_s,
     )
+
+
+def _taking_prompt(mode: ModeManifest, *argv: str) -> tuple[str, ...]:
+    """The command that takes the prompt as core gives it: on standard input, whatever the harness itself reads."""
+    if mode.transport != "headless" or mode.headless.prompt == "stdin":
+        return argv
+    return ("/bin/sh", "-c", _PROMPT_AS_ARGUMENT, "sh", mode.headless.prompt_option, *argv)
 
 
 def _listed_in(request: LaunchRequest) -> tuple[str, ...]:
