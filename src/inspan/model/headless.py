@@ -25,6 +25,7 @@ __all__ = [
     "ErrorRule",
     "ExitCode",
     "HeadlessSettings",
+    "LineRule",
     "RecordRule",
     "RetryRule",
     "TextRule",
@@ -240,15 +241,34 @@ class ExitCode(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, fo
     verified: str = ""
 
 
+class LineRule(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+    """What a line of plain text means: one that is no record, or any line of a text output.
+
+    Attributes:
+        pattern: Regular expression that begins to match at the line's beginning. The first rule that matches
+            counts.
+        means: `noise` is kept apart from the answer. An `error` counts only where the exit status says that the
+            run failed; its message is the line, and its first group, where there is one, an HTTP status.
+    """
+
+    pattern: Annotated[str, msgspec.Meta(min_length=1)]
+    means: Literal["noise", "error"]
+
+
 class HeadlessSettings(
     msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True
 ):
     """What the `headless` transport must know.
 
     Attributes:
-        prompt: How the prompt goes in: by standard input, which then ends.
+        prompt: How the prompt goes in. By `stdin`, which then ends; or as the last `argument`, for a harness that
+            reads nothing: a shell waits for it on standard input and becomes the harness. Other users of the
+            machine can read the arguments of a process, and the system limits their length (128 KiB on Linux).
+        prompt_option: What stands in front of the prompt within that argument, such as `--query=`, so that a
+            prompt which begins with a dash is no option.
         output: `records` is one JSON object a line; `text` is the answer itself.
         kind: Where a record says of what kind it is.
+        lines: What lines of plain text mean.
         records: The rules. Where none of them `ends` the turn, the process's exit does.
         stderr_session: Regular expression whose first group is the session's id, searched in the end of the
             standard error once the process has ended.
@@ -257,9 +277,11 @@ class HeadlessSettings(
         exit_codes: What exit statuses mean.
     """
 
-    prompt: Literal["stdin"] = "stdin"
+    prompt: Literal["stdin", "argument"] = "stdin"
+    prompt_option: str = ""
     output: Literal["records", "text"] = "records"
     kind: Path = "type"
+    lines: tuple[LineRule, ...] = ()
     records: tuple[RecordRule, ...] = ()
     stderr_session: str = ""
     chooses_session: bool = False

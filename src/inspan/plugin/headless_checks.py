@@ -38,6 +38,7 @@ def check_headless(mode: ModeManifest, at: str) -> Iterator[Fault]:
                 problem="means nothing",
                 expected="what the record says, or `ignore = true`",
             )
+    yield from _check_lines(mode, here)
     yield from _check_exit_codes(mode, here)
     yield from _check_session(mode, at)
 
@@ -72,6 +73,18 @@ def _check_session(mode: ModeManifest, at: str) -> Iterator[Fault]:
             problem="has no group",
             expected="a first group that holds the session's id",
         )
+
+
+def _check_lines(mode: ModeManifest, here: str) -> Iterator[Fault]:
+    for index, rule in enumerate(mode.headless.lines):
+        try:
+            re.compile(rule.pattern)
+        except re.error as error:
+            yield Fault(
+                key_path=f"{here}.lines[{index}].pattern",
+                problem=f"does not compile ({error})",
+                expected="a regular expression of Python's re",
+            )
 
 
 def _check_exit_codes(mode: ModeManifest, here: str) -> Iterator[Fault]:

@@ -17,7 +17,7 @@ from inspan.transports.machine import HarnessEnd
 from .paths import Place, as_token
 from .saying import Saying
 
-__all__ = ["end_by_exit", "end_by_record", "read_error"]
+__all__ = ["end_by_exit", "end_by_record", "error_of_code", "read_error"]
 
 _CODES = {401: "auth_required", 403: "auth_required", 429: "limited"}
 """HTTP statuses that say plainly what failed; everything else is the manifest's to say."""
@@ -34,15 +34,16 @@ def read_error(rule: ErrorRule, place: Place) -> CallError:
     """The error that a record carries, with the harness's own words, code and data."""
     numbers = (place.integer(path) for path in rule.code)
     raw_code = next((number for number in numbers if number is not None), None)
-    code = _CODES.get(raw_code, "call_failed") if raw_code is not None else "call_failed"
     raw = place.find(rule.raw) if rule.raw else None
-    return CallError(
-        code=code,
-        message=place.first_text(rule.message) or "The harness ended with an error and did not say which.",
-        hint=_HINTS.get(code, ""),
-        raw_code=raw_code,
-        raw=None if raw is None else mapping(raw) or {"value": raw},
-    )
+    message = place.first_text(rule.message) or "The harness ended with an error and did not say which."
+    error = error_of_code(message, raw_code)
+    return msgspec.structs.replace(error, raw=None if raw is None else mapping(raw) or {"value": raw})
+
+
+def error_of_code(message: str, raw_code: int | None) -> CallError:
+    """The error of a harness's own words, and of an HTTP status or a code of its own where it gave one."""
+    code = _CODES.get(raw_code, "call_failed") if raw_code is not None else "call_failed"
+    return CallError(code=code, message=message, hint=_HINTS.get(code, ""), raw_code=raw_code)
 
 
 def end_by_record(saying: Saying, rule: EndRule, place: Place) -> None:
@@ -90,14 +91,12 @@ def end_by_exit(saying: Saying, end: HarnessEnd) -> None:
         error = _by_exit_code(state.error, saying, end.exit_code)
         _answer(saying, TurnOutcome.FAILED, how, error, Source.PROCESS, "exit")
     elif end.exit_code:
-        said = _last_words(end.stderr_tail)
-        text = f"The harness exited with status {end.exit_code}" + (f": {said}" if said else ".")
-        error = CallError(
-            code="harness_exited", message=text, hint="Send the prompt again once that is mended."
-        )
+        error = state.line_error or _error_of_exit(end, end.exit_code)
         error = _by_exit_code(error, saying, end.exit_code)
         _answer(saying, TurnOutcome.FAILED, how, error, Source.PROCESS, "exit")
-    elif state.is_started:
+    elif state.is_started or state.line_error is not None:
+        # A line that looks like an error is one only where the exit status agrees: here it is the answer.
+        saying.witness("text")
         _confirm_session(saying)
         _answer(saying, TurnOutcome.COMPLETED, how, None, Source.PROCESS, "exit")
     else:
@@ -162,6 +161,12 @@ def _by_exit_code(error: CallError, saying: Saying, exit_code: int) -> CallError
     if known is None or error.code not in ("call_failed", "harness_exited"):
         return error
     return msgspec.structs.replace(error, code=known.code, hint=f"{known.title}: {known.remedy}")
+
+
+def _error_of_exit(end: HarnessEnd, exit_code: int) -> CallError:
+    said = _last_words(end.stderr_tail)
+    text = f"The harness exited with status {exit_code}" + (f": {said}" if said else ".")
+    return CallError(code="harness_exited", message=text, hint="Send the prompt again once that is mended.")
 
 
 def _last_words(stderr_tail: str) -> str:

@@ -18,6 +18,7 @@ from inspan.transports.acp.wire import UNREADABLE, mend
 from inspan.transports.machine import HarnessEnd, Outgoing, Step
 
 from .ending import end_by_exit
+from .lines import take_line
 from .records import take_record
 from .saying import Saying
 from .state import HeadlessState, read_state, write_state
@@ -136,13 +137,18 @@ class HeadlessMachine:
         if record is not None:
             take_record(saying, record)
         elif newline or not stripped.startswith(b"{"):
+            take_line(saying, stripped.decode("utf-8", "replace"))
             saying.noise(stripped)
         else:
             saying.fault("truncated", f"The output ends within a line: {_quoted(stripped)}")
 
     def _take_words(self, words: str) -> None:
         saying = self._saying
-        if words.strip():
+        meaning = take_line(saying, words.strip())
+        if meaning == "noise":
+            saying.noise(words.strip().encode())
+            return
+        if words.strip() and meaning is None:
             saying.witness("text")
         if not saying.state.has_spoken:
             saying.state.has_spoken = True

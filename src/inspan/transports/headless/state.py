@@ -35,6 +35,7 @@ class HeadlessState(msgspec.Struct, kw_only=True, omit_defaults=True):
         has_spoken: Whether it said anything that a rule knows.
         session: The session's id, once it is known.
         error: The error that was said last, until the harness gets over it.
+        line_error: The error that a line of plain text said first, believed where the exit status agrees.
         usage: Tokens so far.
         pieces_of: The message of which pieces came last.
         calls: Tool calls, by id.
@@ -53,6 +54,7 @@ class HeadlessState(msgspec.Struct, kw_only=True, omit_defaults=True):
     has_spoken: bool = False
     session: str | None = None
     error: CallError | None = None
+    line_error: CallError | None = None
     usage: Usage | None = None
     pieces_of: str = ""
     calls: dict[str, KnownCall] = {}
