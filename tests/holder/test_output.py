@@ -210,6 +210,33 @@ def test_a_full_disk_stops_the_journal_and_nothing_else_and_room_lets_it_go_on(t
     }
 
 
+@pytest.mark.skipif(
+    sys.platform != "linux" or os.geteuid() != 0 or shutil.which("unshare") is None,
+    reason="mounting a small tmpfs needs root and unshare",
+)
+def test_a_terminal_is_resized_on_a_full_disk_and_its_size_recorded_when_there_is_room() -> None:
+    story = Path(__file__).parents[1] / "support" / "full_disk_terminal_story.py"
+    done = subprocess.run(
+        ["unshare", "--mount", "--propagation", "private", sys.executable, str(story)],
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr.decode()
+    assert json.loads(done.stdout) == {
+        "stalled": "ENOSPC",
+        "terminal": [100, 30],
+        "keys": "taken",
+        "reply": True,
+        "resumed": True,
+        "is_whole_and_in_order": True,
+        "sizes": [[80, 24], [100, 30]],
+        "resized_after_stall": True,
+        "recorded": True,
+        "exit_code": 0,
+    }
+
+
 @scenario
 async def test_output_after_the_last_byte_read_is_not_lost_when_the_harness_ends_at_once(
     launches: Launches,

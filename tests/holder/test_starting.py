@@ -9,7 +9,6 @@ import signal
 import socket
 import stat
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -24,6 +23,7 @@ from support.holders import (
     identity_of,
     kill_holder,
     members,
+    pss_kib,
     scenario,
     script,
     until,
@@ -259,12 +259,7 @@ async def test_the_holder_is_nobody_s_child_and_does_not_carry_the_launch(launch
 @scenario
 async def test_the_holder_stays_small(launches: Launches) -> None:
     spec = await launches.start("cat")
-    assert proportional_set_kib(identity_of(spec).holder.pid) < 12 * 1024
-
-
-def proportional_set_kib(pid: int) -> int:
-    rollup = Path(f"/proc/{pid}/smaps_rollup").read_text()
-    return next(int(line.split()[1]) for line in rollup.splitlines() if line.startswith("Pss:"))
+    assert pss_kib(identity_of(spec).holder.pid) < 12 * 1024
 
 
 @scenario

@@ -277,11 +277,11 @@ class HolderConnection:
         One answer holds all that the output between the mark before and this one asks for.
 
         Returns:
-            Whether it was taken; False also if the harness reads no more.
+            Whether it was taken; False also if it was dropped since the harness does not read (320 KiB wait
+            already) or reads no more. The mark has moved all the same.
 
         Raises:
-            HolderError: `holder_refused` with reason `busy` (the harness does not read; the mark has not
-                moved), `offset_ahead` or `no_terminal`.
+            HolderError: `holder_refused` with reason `offset_ahead` or `no_terminal`.
         """
         values: dict[str, object] = {"offset": up_to_offset, "data": _base64(data)}
         return (await self._ask_terminal("answer", values, _Taken)).taken

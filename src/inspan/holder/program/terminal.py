@@ -79,10 +79,13 @@ class Terminal:
     def _answer(self, offset: int, data: bytes) -> bool:
         if offset > self._output.journal.end:
             raise Refusal("offset_ahead", "nothing was written there yet", end=self._output.journal.end)
-        if offset <= self.answered or self._input.handle < 0:
+        if offset <= self.answered:
             return False
-        self._input.type_keys(data, MAX_ANSWER_BYTES)
         self.answered = offset
+        try:
+            self._input.type_keys(data, MAX_ANSWER_BYTES)
+        except Refusal:  # who does not read its answers does not get them, now or later
+            return False
         return True
 
     def _resize(self, columns: int, rows: int) -> None:
