@@ -27,13 +27,22 @@ class HostGround:
         path: The home.
         more: What stands at the end of the harness's manifest.
         keys: Further keys of its mode `acp`.
+        launch: Further keys of that mode's fresh launches.
         program: The source of its program.
         mode: The mode of its seats.
         environ: Further variables of the daemon.
     """
 
     def __init__(
-        self, path: Path, *, more: str, keys: str, program: str, mode: str, environ: Mapping[str, str]
+        self,
+        path: Path,
+        *,
+        more: str,
+        keys: str,
+        launch: str,
+        program: str,
+        mode: str,
+        environ: Mapping[str, str],
     ) -> None:
         self.path = path
         self.mode = mode
@@ -43,6 +52,7 @@ class HostGround:
         for folder in (self.workspace, self.state, self.launches):
             folder.mkdir(mode=0o700)
         text = manifest_text(more=more).replace('transport = "acp"', f'transport = "acp"\n{keys}')
+        text = text.replace('args = ["acp"]', f'args = ["acp"]\n{launch}')
         self.folder = add_harness(path / "harnesses", "acme", text)
         add_program(path / "bin", "acme-agent", program)
         self.environ = {
@@ -79,13 +89,16 @@ async def open_host_ground(
     program: str,
     more: str = "",
     keys: str = "",
+    launch: str = "",
     mode: str = "acp",
     environ: Mapping[str, str] | None = None,
 ) -> AsyncGenerator[HostGround]:
     """A fresh ground; every harness that was started on it is stopped at the end."""
     path = Path(tempfile.mkdtemp(prefix="isp-"))
     try:
-        ground = HostGround(path, more=more, keys=keys, program=program, mode=mode, environ=environ or {})
+        ground = HostGround(
+            path, more=more, keys=keys, launch=launch, program=program, mode=mode, environ=environ or {}
+        )
         yield ground
         async with ground.seats() as seats:
             for seat in await seats.list_seats():

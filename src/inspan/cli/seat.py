@@ -135,6 +135,7 @@ def _tell(output: Output, seat: Json) -> None:
             ("workspace", text(seat, "workspace")),
             *_posture(record(seat, "posture")),
             ("model", _asked_for(text(seat, "model"))),
+            ("effort", _asked_for(text(seat, "effort"))),
             ("environment", ", ".join(texts(seat, "environment"))),
             ("activity", [toned(text(activity, "value", default="unknown")), dim(f"  {_why(activity)}")]),
             ("background", text(seat, "background", default="unknown")),
@@ -182,8 +183,8 @@ def _posture(posture: Json) -> list[tuple[str, str]]:
     return [("posture", f"{axes} ({text(posture, 'source')})"), ("requests", answers)]
 
 
-def _asked_for(model: str) -> str:
-    return f"{model} (asked for, not observed)" if model else ""
+def _asked_for(choice: str) -> str:
+    return f"{choice} (asked for, not observed)" if choice else ""
 
 
 def _why(activity: Json) -> str:

@@ -18,12 +18,17 @@ _UNATTENDED = ("person", "reject", "allow_once", "allow_always")
 
 
 def add_seat_options(parser: Parser) -> None:
-    """Adds `--workspace`, `--mode`, `--model`, `--env` and the posture's options."""
+    """Adds `--workspace`, `--mode`, `--model`, `--effort`, `--env` and the posture's options."""
     parser.add_argument(
         "--workspace", metavar="DIR", default=".", help="the folder it works in (default: this one)"
     )
     parser.name_option("--mode", "mode", "the way to drive the harness (default: the manifest's)")
     parser.add_argument("--model", metavar="M", help="the model to ask for, in the harness's own spelling")
+    parser.add_argument(
+        "--effort",
+        metavar="E",
+        help="how hard it is to think, in the harness's own words, where it can be told",
+    )
     parser.add_argument(
         "--env",
         metavar="NAME[=VALUE]",
@@ -69,6 +74,7 @@ def new_seat(args: Namespace, name: str) -> Json:
         "workspace": os.path.abspath(os.path.expanduser(args.workspace)),
         "mode": args.mode,
         "model": args.model,
+        "effort": args.effort,
         "posture": _posture(args),
         "environment": dict(map(_variable, args.env)),
     }

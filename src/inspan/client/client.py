@@ -160,6 +160,7 @@ class Client:
         posture: Posture | None = None,
         environment: dict[str, str] | None = None,
         model: str | None = None,
+        effort: str | None = None,
     ) -> SeatView:
         """Makes a seat; nothing is started yet.
 
@@ -171,6 +172,7 @@ class Client:
             posture: What it may do unasked; everything is asked where none is given.
             environment: Variables for its harness; the values are kept secret.
             model: The model to ask for.
+            effort: The effort to ask for, in the harness's own words.
 
         Raises:
             UsageError: `seat_exists`, `unknown_harness`, `unknown_mode`, `workspace_missing`,
@@ -184,6 +186,7 @@ class Client:
             posture=posture,
             environment=environment or {},
             model=model,
+            effort=effort,
         )
         return await self._wire.call("POST", "/v1/seats", SeatView, body=request)
 

@@ -73,6 +73,7 @@ class SeatAdded(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, t
         posture: What it may do unasked.
         environment: Variables that the operator set for this seat; values are secrets.
         model: The model that the operator asked for.
+        effort: The effort that the operator asked for, in the harness's own words.
     """
 
     harness: str
@@ -81,6 +82,7 @@ class SeatAdded(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, t
     posture: Posture
     environment: dict[str, str] = {}
     model: str | None = None
+    effort: str | None = None
 
 
 class SeatRemoved(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="seat_removed"):
@@ -202,10 +204,14 @@ class LaunchEnded(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True,
 
 
 class DeliveryQueued(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="delivery_queued"):
-    """A prompt was accepted into the seat's queue. `text` is a secret in logs."""
+    """A prompt was accepted into the seat's queue. `text` is a secret in logs.
+
+    `request` is the request that it is an attempt at; empty where it is none.
+    """
 
     delivery: str
     text: str
+    request: str = ""
 
 
 class DeliveryHeld(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="delivery_held"):
@@ -372,7 +378,9 @@ def event_type(event: Event | type[Event]) -> str:
     return str(event.__struct_config__.tag)
 
 
-EVENT_VERSIONS: dict[str, int] = {event_type(cls): 1 for cls in get_args(Event)}
+_GROWN = {"seat_added": 2, "delivery_queued": 2, "turn_ended": 2}
+
+EVENT_VERSIONS: dict[str, int] = {event_type(cls): 1 for cls in get_args(Event)} | _GROWN
 """The current version of every shape, by its type's name."""
 
 

@@ -82,6 +82,7 @@ def evolve(state: SeatState | None, draft: EventDraft) -> SeatState:
             added_at=draft.at,
             environment=event.environment,
             model=event.model,
+            effort=event.effort,
         )
     if state is None:
         raise ValueError(f"the first event of a seat is SeatAdded, not {type(event).__name__}")

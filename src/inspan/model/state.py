@@ -193,6 +193,7 @@ class SeatState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         posture: What it may do unasked.
         environment: Variables that the operator set; values are secrets.
         model: The model that the operator asked for: configured, not observed.
+        effort: The effort, likewise.
         added_at: When it was made.
         removed: Whether it was removed.
         launch: The newest launch, live or ended.
@@ -230,6 +231,7 @@ class SeatState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     added_at: datetime
     environment: dict[str, str] = {}
     model: str | None = None
+    effort: str | None = None
     removed: bool = False
     launch: LaunchState | None = None
     session: SessionReference | None = None

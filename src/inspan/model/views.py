@@ -56,6 +56,7 @@ class AddSeat(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     posture: Posture | None = None
     environment: dict[str, str] = {}
     model: str | None = None
+    effort: str | None = None
 
 
 class SendPrompt(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -285,6 +286,7 @@ class SeatView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         usage: How full the context is.
         environment: Names of the variables that the operator set.
         model: The model that was asked for: configured, not observed.
+        effort: The effort that was asked for, likewise.
         problem: Why it cannot work, where it cannot.
         console: Its console, where one is seen.
     """
@@ -309,6 +311,7 @@ class SeatView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     launch: LaunchView | None = None
     environment: tuple[str, ...] = ()
     model: str | None = None
+    effort: str | None = None
     problem: Problem | None = None
     console: ConsoleView | None = None
 

@@ -42,7 +42,7 @@ class ManifestPlugin(HarnessPlugin):
         return await probe_harness(self.context.manifest, self.context.environ, present=present)
 
     async def preflight(self, params: LaunchRequest) -> Preflight:
-        """Looks whether the program and the workspace are there and the posture can be honoured."""
+        """Looks whether the program and the workspace are there and posture, model and effort can be told."""
         problems: list[Problem] = []
         try:
             find_program(self.context.manifest, self._environ(params), mode=params.mode)
@@ -52,6 +52,11 @@ class ManifestPlugin(HarnessPlugin):
             find_posture(self.context.manifest.modes[params.mode], params.posture)
         except InspanError as error:
             problems.append(Problem.of(error))
+        if not problems:
+            try:
+                self._plan(params)
+            except InspanError as error:
+                problems.append(Problem.of(error))
         if not os.access(params.workspace, os.R_OK | os.X_OK):
             problems.append(
                 Problem(

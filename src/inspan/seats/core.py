@@ -96,6 +96,7 @@ class Seats(SessionCalls, ConsoleCalls, SeatService):
             posture=posture,
             environment=request.environment,
             model=request.model,
+            effort=request.effort,
         )
         actor = self._actors.get(name) or self._make_actor(name, None)
         self._actors[name] = actor
@@ -110,6 +111,7 @@ class Seats(SessionCalls, ConsoleCalls, SeatService):
                 workspace=command.workspace,
                 posture=posture,
                 model=request.model,
+                effort=request.effort,
                 environment=request.environment,
             )
         )

@@ -148,6 +148,7 @@ def _add_seat(decision: Decision, command: AddSeat) -> None:
             posture=command.posture,
             environment=command.environment,
             model=command.model,
+            effort=command.effort,
         ),
         source=Source.OPERATOR,
         rule="seat.add",

@@ -48,6 +48,7 @@ class AddSeat(msgspec.Struct, frozen=True, kw_only=True):
     posture: Posture
     environment: dict[str, str] = {}
     model: str | None = None
+    effort: str | None = None
     forks: SessionReference | None = None
     parent: str = ""
 

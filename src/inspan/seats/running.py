@@ -230,6 +230,7 @@ class LaunchRunner:
                 posture=state.posture,
                 reference=live.reference,
                 model=state.model,
+                effort=state.effort,
                 environment=state.environment,
             )
         )

@@ -96,6 +96,7 @@ def fork_seat(parent: SeatState, capabilities: Capabilities) -> AddSeat:
         posture=parent.posture,
         environment=parent.environment,
         model=parent.model,
+        effort=parent.effort,
         forks=parent.session,
         parent=parent.name,
     )

@@ -166,6 +166,7 @@ def show_seat(state: SeatState, facts: HarnessFacts, now: datetime) -> SeatView:
         usage=show_usage(state, facts.capabilities),
         environment=tuple(sorted(state.environment)),
         model=state.model,
+        effort=state.effort,
         problem=facts.problem,
         console=show_console(state),
     )

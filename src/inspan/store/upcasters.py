@@ -20,7 +20,14 @@ __all__ = ["UPCASTERS", "Upcaster", "decode_event", "encode_event"]
 Upcaster = Callable[[dict[str, Any]], dict[str, Any]]
 """Makes a record's JSON object, its tag included, into that of the next version."""
 
-UPCASTERS: dict[tuple[str, int], Upcaster] = {}
+_GREW: Upcaster = dict
+"""A shape that only gained a field which may be left out: an older record says nothing of it."""
+
+UPCASTERS: dict[tuple[str, int], Upcaster] = {
+    ("seat_added", 1): _GREW,
+    ("delivery_queued", 1): _GREW,
+    ("turn_ended", 1): _GREW,
+}
 """(type, version) to the function that leads to the version after."""
 
 _ENCODER = msgspec.json.Encoder()

@@ -94,7 +94,7 @@ from inspan.model.session_events import (
 )
 from inspan.model.turn import CallError, TurnOutcome, Usage, UsageKind
 
-__all__ = ["GOLDEN_FILE", "GOLDEN_VALUES", "GoldenRecord", "read_records"]
+__all__ = ["GOLDEN_FILE", "GOLDEN_VALUES", "GoldenRecord", "meant_by", "read_records"]
 
 GOLDEN_FILE = Path(__file__).parents[2] / "store" / "golden" / "events.jsonl"
 
@@ -156,6 +156,7 @@ _VALUES: tuple[Event, ...] = (
         posture=_POSTURE,
         environment={"NAME": "value"},
         model="some-model",
+        effort="high",
     ),
     SeatRemoved(),
     LaunchRequested(launch="l_1", attempt="resume", reference=_REFERENCE, by="prompt"),
@@ -181,7 +182,7 @@ _VALUES: tuple[Event, ...] = (
     SessionOpenFailed(launch="l_1", outcome=ResumeOutcome.MISSING, error=_ERROR),
     StopRequested(launch="l_1", by="core", error=_ERROR),
     LaunchEnded(launch="l_1", reason="exit", exit_code=1, signal=15, error=_ERROR, stderr_tail="last words"),
-    DeliveryQueued(delivery="d_1", text="Mend the tests\n\U0001f6e0"),
+    DeliveryQueued(delivery="d_1", text="Mend the tests\n\U0001f6e0", request="r_1"),
     DeliveryHeld(delivery="d_1", why=HeldReason.HARNESS_EXITED, error=_ERROR),
     DeliverySending(delivery="d_1", turn="t_1"),
     DeliverySent(delivery="d_1"),
@@ -340,7 +341,20 @@ _VALUES: tuple[Event, ...] = (
 )
 
 GOLDEN_VALUES: dict[str, Event] = {event_type(value): value for value in _VALUES}
-"""Type to the value that every golden record of that type means, whatever its version."""
+"""Type to the value that the golden record of its current version means."""
+
+_EARLIER: dict[tuple[str, int], dict[str, Any]] = {
+    ("seat_added", 1): {"effort": None},
+    ("delivery_queued", 1): {"request": ""},
+    ("turn_ended", 1): {"doubt": None},
+}
+"""What a record of an earlier version does not say."""
+
+
+def meant_by(record: GoldenRecord) -> Event:
+    """The value that a golden record means."""
+    value = GOLDEN_VALUES[record.type]
+    return msgspec.structs.replace(value, **_EARLIER.get((record.type, record.version), {}))
 
 
 def read_records() -> list[GoldenRecord]:
