@@ -31,17 +31,25 @@ def build_harness(parser: Parser) -> None:
         "replay",
         "read a recording as the harness's transport would; no daemon, no harness",
         _replay,
-        description="Prints one JSON line a report, and last the turns, sessions and permission requests seen.",
+        description="Of a wire log it prints one JSON line a report, and last the turns, sessions and permission "
+        "requests seen. Of the bytes of a console it prints one JSON line a change of state, the last line the final one.",
     )
     replay.name("harness", "harness", "the harness's id")
     replay.add_argument(
         "recording",
         metavar="RECORDING",
-        help="a wire log, one JSON line a message; or the output of a one-shot run, NAME.out",
+        help="a wire log, one JSON line a message; the output of a one-shot run, NAME.out; or the bytes of a "
+        "console, NAME.raw",
     )
     replay.add_argument(
         "--mode", metavar="MODE", help="the mode it was recorded in (default: the manifest's)"
     )
+    replay.add_argument(
+        "--size",
+        metavar="COLSxROWS",
+        help="of the bytes of a console: the size of its terminal (default: 120x40)",
+    )
+    replay.example("inspan harness replay ID screen.raw --size 80x24", "what its console's rules say of it")
     replay.example("inspan harness replay ID wire.jsonl", "the reports that this conversation gives")
     lint = parser.action(
         "lint",
@@ -244,7 +252,7 @@ def _tell_probe(output: Output, probe: Json, *, is_whole: bool) -> None:
 def _replay(context: Context, args: Namespace) -> int:
     from .replaying import replay
 
-    return replay(context, args.harness, args.recording, mode=args.mode)
+    return replay(context, args.harness, args.recording, mode=args.mode, size=args.size)
 
 
 def _lint(context: Context, args: Namespace) -> int:

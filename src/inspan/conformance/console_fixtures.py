@@ -27,6 +27,7 @@ __all__ = [
     "ConsoleState",
     "FixtureProvenance",
     "bytes_of",
+    "read_bytes",
     "read_sets",
     "snapshots_of",
     "streams_of",
@@ -138,7 +139,7 @@ def streams_of(one: ConsoleSet) -> Iterator[tuple[bytes, dict[str, ConsoleState]
     """
     shared = sorted({state.stream for state in one.states.values() if state.stream is not None})
     for number in shared:
-        stream = _read(Path(one.folder, f"{one.name}.{number}.raw"))
+        stream = read_bytes(Path(one.folder, f"{one.name}.{number}.raw"))
         places = sorted(
             ((state.offset, name) for name, state in one.states.items() if state.stream == number),
         )
@@ -161,10 +162,10 @@ def bytes_of(one: ConsoleSet, name: str) -> bytes:
     """
     state = one.states[name]
     if state.stream is not None:
-        return _read(Path(one.folder, f"{one.name}.{state.stream}.raw"))[: state.offset]
+        return read_bytes(Path(one.folder, f"{one.name}.{state.stream}.raw"))[: state.offset]
     if state.text:
         return state.text.replace("\n", "\r\n").encode("utf-8", "surrogatepass")
-    return _read(Path(one.folder, one.name, f"{name}.raw"))
+    return read_bytes(Path(one.folder, one.name, f"{name}.raw"))
 
 
 def snapshots_of(sets: tuple[ConsoleSet, ...]) -> dict[str, Snapshot]:
@@ -185,11 +186,15 @@ def snapshots_of(sets: tuple[ConsoleSet, ...]) -> dict[str, Snapshot]:
     return seen
 
 
-def _read(path: Path) -> bytes:
-    """A recording, packed or not."""
-    packed = path.with_name(path.name + ".xz")
+def read_bytes(path: Path) -> bytes:
+    """The bytes of a recording, packed (`.xz`, also where the name leaves that out) or not.
+
+    Raises:
+        ManifestError: `recording_invalid`: it is missing, damaged, or too long.
+    """
+    packed = path if path.suffix == ".xz" else path.with_name(path.name + ".xz")
     try:
-        if packed.is_file():
+        if path.suffix == ".xz" or (packed.is_file() and not path.is_file()):
             with lzma.open(packed) as file:
                 data = file.read(MAX_STREAM_BYTES + 1)
         else:

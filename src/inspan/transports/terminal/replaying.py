@@ -40,6 +40,9 @@ class StateChange(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
         kind: What a person owes.
         gate: Which gate is up.
         error: What the error is that is kept.
+        error_rule: The rule that named it; empty where the program said so itself.
+        message: The harness's words for it; a secret in logs.
+        resets: When a limit ends, in the harness's words.
         signs: What is seen beside the state.
         evidence: The text that was matched.
         is_last: Nothing comes after it.
@@ -52,6 +55,9 @@ class StateChange(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     kind: NeedsInputKind | None = None
     gate: Gate | None = None
     error: DiagnosisCode | None = None
+    error_rule: str = ""
+    message: str = ""
+    resets: str = ""
     signs: tuple[Sign, ...] = ()
     evidence: str = ""
     is_last: bool = False
@@ -102,6 +108,9 @@ def _change(verdict: Verdict, *, offset: int) -> StateChange:
         kind=verdict.kind,
         gate=verdict.gate,
         error=(verdict.error.code or "call_failed") if verdict.error is not None else None,
+        error_rule=verdict.error.rule if verdict.error is not None else "",
+        message=verdict.error.message if verdict.error is not None else "",
+        resets=verdict.error.resets if verdict.error is not None else "",
         signs=verdict.signs,
         evidence="" if believed is None else believed.evidence,
     )
