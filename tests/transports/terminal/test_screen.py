@@ -292,3 +292,16 @@ def test_rows_of_long_clusters_are_read_whole() -> None:
     screen.feed(("\x1b[?2027h" + cluster * 10).encode())
     assert screen.snapshot().lines[0].count("a") == 10
     screen.close()
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("size", [SIZE, ScreenSize(rows=50, columns=200), ScreenSize(rows=24, columns=80)])
+def test_as_many_rows_are_kept_as_were_asked_for(engine: Engine, size: ScreenSize) -> None:
+    screen = open_screen(size, engine=engine, scrollback_lines=1000)
+    for number in range(4000):
+        screen.feed(b"line %d\r\n" % number)
+        if number % 500 == 499 and number > 1000:
+            rows = screen.scrollback(1000)
+            newest = number - size.rows + 1
+            assert rows == tuple(f"line {one}" for one in range(newest - 999, newest + 1))
+    screen.close()

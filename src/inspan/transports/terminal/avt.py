@@ -1,7 +1,8 @@
 """The second screen: asciinema's `avt`, through `pyavt`. It shows, but it answers nothing and hands out nothing.
 
 It stands behind the same interface so that a recording can be looked at with other eyes. No seat uses it: a
-program on it would be left without the answers that it waits for.
+program on it would be left without the answers that it waits for. It breaks over a few things that a terminal takes,
+and is then empty.
 
 source: pyavt 0.1.2, driven with the cases of the suite
 verified: 2026-11-30
@@ -11,6 +12,7 @@ from __future__ import annotations
 
 import codecs
 import importlib
+from collections.abc import Callable
 from typing import Any
 
 from .marks import MarkWatch
@@ -30,7 +32,10 @@ class AvtScreen:
     ) -> None:
         """Open a screen. `on_event` hears of resets only."""
         package: Any = importlib.import_module("avt")
-        self._screen: Any = package.Vt(size.columns, size.rows, scrollback_lines)
+        self._open: Callable[[ScreenSize], Any] = lambda one: package.Vt(
+            one.columns, one.rows, scrollback_lines
+        )
+        self._screen: Any = self._open(size)
         self._size = size
         self._on_event = on_event
         self._marks = MarkWatch()
@@ -42,7 +47,8 @@ class AvtScreen:
         """See `Screen.feed`."""
         failure: Exception | None = None
         for piece, mark in self._marks.cut(data):
-            self._screen.feed_str(self._decoder.decode(piece))
+            text = self._decoder.decode(piece)
+            self._carry_out(lambda screen, text=text: screen.feed_str(text))
             if mark is not None:
                 try:
                     self._on_event(mark)
@@ -55,8 +61,8 @@ class AvtScreen:
 
     def resize(self, size: ScreenSize) -> bytes:
         """See `Screen.resize`."""
-        self._screen.resize(size.columns, size.rows)
         self._size = size
+        self._carry_out(lambda screen: screen.resize(size.columns, size.rows))
         self._revision += 1
         return b""
 
@@ -96,3 +102,13 @@ class AvtScreen:
     def close(self) -> None:
         """See `Screen.close`."""
         self._screen = None
+
+    def _carry_out(self, action: Callable[[Any], None]) -> None:
+        """Do something to the emulator; where it breaks over it, as over a wide sign in one column, begin anew."""
+        try:
+            action(self._screen)
+        except BaseException as error:
+            # Its own faults are no `Exception`, and their class can be had by name only.
+            if type(error).__name__ != "PanicException":
+                raise
+            self._screen = self._open(self._size)

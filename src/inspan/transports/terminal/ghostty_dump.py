@@ -46,6 +46,9 @@ INSERTING = 4
 ANSI_MODES = (2, 12, 20)
 SET_AT_START = frozenset({25, 1007, 1035, 1036})
 ANSI_SET_AT_START = frozenset({12})
+BYTES_PER_CELL = 16
+"""What a cell takes in the emulator's own format at most, with its colours; text of endless clusters takes more."""
+SMALL_BYTES = 1024 * 1024
 KEYBOARD_DEPTH = 8
 """How many sets of keyboard flags the emulator stacks."""
 PROGRESS_NUMBERS: dict[ProgressState, int] = {
@@ -87,6 +90,11 @@ def dump_terminal(handle: Any, *, scrollback_lines: int, progress: Progress | No
     is_alternate = screen.value("ACTIVE_SCREEN", "GhosttyTerminalScreen") != 0
     flags = [number for number in ALTERNATES if screen.has_mode(number)]
     encoded = encode_terminal(handle)
+    if (
+        encoded is not None
+        and len(encoded) > screen.total_rows * screen.columns * BYTES_PER_CELL + SMALL_BYTES
+    ):
+        scrollback_lines = 0
     parts = [b"\x1b[?2027h" if screen.has_mode(CLUSTERS) else b""]
     if is_alternate:
         entry = flags[-1] if flags else ALTERNATES[0]

@@ -27,8 +27,8 @@ VALUES = (
     ("KITTY_KEYBOARD_FLAGS", "uint8_t*"),
     ("TITLE", "GhosttyString*"),
 )
-BYTES_PER_CELL = 8
-"""Enough for nearly every screen; a screen of long clusters makes the buffer grow."""
+SPARE = 1.25
+"""By how much more than is needed the buffer grows: it lives as long as the seat."""
 
 
 class Values(msgspec.Struct, frozen=True, kw_only=True):
@@ -84,7 +84,7 @@ class GhosttyReader:
         self._raw: bytes = b""
         self._lines: tuple[str, ...] = ("",) * size.rows
         self._last.value.x, self._last.value.y = size.columns - 1, size.rows - 1
-        self._capacity = size.rows * size.columns * BYTES_PER_CELL + 1024
+        self._capacity = size.rows * size.columns + size.rows
         self._buffer: Any = self._ffi.new("uint8_t[]", self._capacity)
 
     def lines(self) -> tuple[str, ...]:
@@ -94,7 +94,7 @@ class GhosttyReader:
         self._selection.start, self._selection.end = self._first_place[0], self._last_place[0]
         code = self._format()
         if code == self._lib.GHOSTTY_OUT_OF_SPACE:
-            self._capacity = int(self._written[0])
+            self._capacity = int(self._written[0] * SPARE)
             self._buffer = self._ffi.new("uint8_t[]", self._capacity)
             code = self._format()
         self._check(code, "format the screen")

@@ -25,7 +25,7 @@ def open_screen(
     Args:
         size: Height and width.
         on_event: Takes what the emulator hands out, and answers it.
-        scrollback_lines: How many rows that scrolled out are kept.
+        scrollback_lines: How many rows that scrolled out are kept, at least; with 0 none have to be.
         engine: The emulator; `ghostty` for everything that has a program at its other end.
 
     Raises:

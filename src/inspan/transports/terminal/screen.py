@@ -204,7 +204,8 @@ class Screen(Protocol):
         character set or without having written anything. Clusters that were written before clustering (mode 2027) was
         switched are clustered as it is now. A sequence longer than 1 MiB is left out, and then also what
         only a copy of the screen can tell: the main screen below, the saved cursor and the stack of keyboard flags.
-        `is_at_ground` is true wherever nothing is left out in this way.
+        `is_at_ground` is true wherever nothing is left out in this way. The rows above are left out if they hold little
+        but marks on marks, megabytes of them.
         """
         ...
 
