@@ -264,23 +264,24 @@ def test_sizes_beyond_the_limit_are_forgotten_from_the_middle(tmp_path: Path) ->
     assert (tmp_path / "sizes.json").stat().st_size < 16 * 1024
 
 
-def test_a_size_that_cannot_be_recorded_is_kept_and_recorded_later(tmp_path: Path) -> None:
-    log = Log(str(tmp_path / "holder.log"))
-    directory = tmp_path / "launch"
-    directory.mkdir()
-    try:
-        sizes = Sizes(str(directory), 80, 24, log)
-        directory.rename(tmp_path / "away")
-        sizes.note(5, 100, 30)
-        assert sizes.retry_at is not None
-        assert not sizes.is_late(sizes.retry_at - 0.1)
-        assert sizes.is_late(sizes.retry_at)
-        (tmp_path / "away").rename(directory)
-        sizes.save()
-        assert sizes.retry_at is None
-    finally:
-        os.close(log.handle)
-    assert LaunchDisk(directory).sizes() == [(0, SIZE), (5, size(100, 30))]
+@scenario
+async def test_a_size_that_cannot_be_recorded_counts_all_the_same_and_is_recorded_later(
+    launches: Launches,
+) -> None:
+    spec = await start_in_terminal(launches, SAYS_SIZE)
+    moved = launches.root / "moved"
+    async with await connect(spec) as connection:
+        shown = await follow(connection)
+        await shown.saw(b"80x24 ")
+        spec.directory.rename(moved)
+        try:
+            await connection.resize(100, 30)
+            await shown.saw(b"100x30 ")
+            assert shown.sizes[-1] == (6, size(100, 30))
+            assert LaunchDisk(moved).sizes() == [(0, SIZE)]
+        finally:
+            moved.rename(spec.directory)
+        await until(lambda: LaunchDisk(spec.directory).sizes() == shown.sizes, "it is recorded")
 
 
 @scenario
