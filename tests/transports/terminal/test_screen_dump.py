@@ -176,7 +176,7 @@ def test_the_second_emulator_dumps_what_it_shows() -> None:
             screen.snapshot().lines,
             screen.snapshot().cursor,
         )
-    assert screen.is_at_ground is None
+    assert screen.is_at_ground is False
     screen.feed(b"\r\nx" * 8)
     assert screen.scrollback(2) == ("x", "x")
     screen.close()

@@ -79,9 +79,9 @@ class AvtScreen:
         return self._seen
 
     @property
-    def is_at_ground(self) -> None:
+    def is_at_ground(self) -> bool:
         """See `Screen.is_at_ground`. This emulator does not tell."""
-        return
+        return False
 
     def scrollback(self, lines: int) -> tuple[str, ...]:
         """See `Screen.scrollback`."""

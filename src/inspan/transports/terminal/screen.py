@@ -180,8 +180,8 @@ class Screen(Protocol):
         ...
 
     @property
-    def is_at_ground(self) -> bool | None:
-        """Whether what was fed ends between two sequences and two characters; `None` where it cannot be told."""
+    def is_at_ground(self) -> bool:
+        """Whether what was fed is known to end between two sequences and two characters."""
         ...
 
     def scrollback(self, lines: int) -> tuple[str, ...]:
