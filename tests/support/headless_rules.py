@@ -5,19 +5,18 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from inspan.model.headless import (
+from inspan.model.headless import ExitCode, HeadlessSettings
+from inspan.model.plan import Attempt, TransportSettings
+from inspan.model.records import (
     DenialRule,
     EndRule,
     ErrorRule,
-    ExitCode,
-    HeadlessSettings,
     RecordRule,
     RetryRule,
     TextRule,
     ToolRule,
     UsageRule,
 )
-from inspan.model.plan import Attempt, TransportSettings
 from inspan.model.turn import TurnOutcome
 
 __all__ = ["BY_EXIT", "RULES", "TEXT", "line", "settings"]

@@ -170,7 +170,9 @@ def test_a_wait_of_absurd_length_is_bounded() -> None:
 @pytest.mark.requirement("H-B18")
 def test_a_result_record_ends_the_turn() -> None:
     (answer,) = said(line("begun"), line("end", how="good", reason="done"))
-    assert answer == PromptAnswered(delivery="d1", outcome=TurnOutcome.COMPLETED, raw_reason="done")
+    assert answer == PromptAnswered(
+        delivery="d1", outcome=TurnOutcome.COMPLETED, raw_reason="done", model_wrote=False
+    )
 
 
 @pytest.mark.parametrize(

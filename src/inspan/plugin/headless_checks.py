@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from inspan.model.headless import RecordRule
 from inspan.model.manifest import ModeManifest
+from inspan.model.records import RecordRule
 
 from .faults import Fault
 

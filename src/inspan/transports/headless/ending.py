@@ -7,68 +7,29 @@ import re
 import msgspec
 
 from inspan.model.evidence import Source
-from inspan.model.headless import EndRule, ErrorRule, ExitCode
+from inspan.model.headless import ExitCode
+from inspan.model.records import EndRule
 from inspan.model.reports import PromptAnswered, SessionFailed
 from inspan.model.session import ResumeOutcome
 from inspan.model.turn import CallError, TurnOutcome
-from inspan.transports.acp.loose import mapping
 from inspan.transports.machine import HarnessEnd
+from inspan.transports.records.ending import read_end
+from inspan.transports.records.paths import Place
 
-from .paths import Place, as_token
 from .saying import Saying
 
-__all__ = ["end_by_exit", "end_by_record", "error_of_code", "read_error"]
+__all__ = ["end_by_exit", "end_by_record"]
 
-_CODES = {401: "auth_required", 403: "auth_required", 429: "limited"}
-"""HTTP statuses that say plainly what failed; everything else is the manifest's to say."""
-
-_HINTS = {
-    "auth_required": "Sign in with the harness's own program, or correct its key, then send the prompt again.",
-    "limited": "Wait until the limit is lifted, or use another model or account.",
-}
 _TAIL_CHARACTERS = 500
 _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 
-def read_error(rule: ErrorRule, place: Place) -> CallError:
-    """The error that a record carries, with the harness's own words, code and data."""
-    numbers = (place.integer(path) for path in rule.code)
-    raw_code = next((number for number in numbers if number is not None), None)
-    raw = place.find(rule.raw) if rule.raw else None
-    message = place.first_text(rule.message) or "The harness ended with an error and did not say which."
-    error = error_of_code(message, raw_code)
-    return msgspec.structs.replace(error, raw=None if raw is None else mapping(raw) or {"value": raw})
-
-
-def error_of_code(message: str, raw_code: int | None) -> CallError:
-    """The error of a harness's own words, and of an HTTP status or a code of its own where it gave one."""
-    code = _CODES.get(raw_code, "call_failed") if raw_code is not None else "call_failed"
-    return CallError(code=code, message=message, hint=_HINTS.get(code, ""), raw_code=raw_code)
-
-
 def end_by_record(saying: Saying, rule: EndRule, place: Place) -> None:
-    """Ends the turn as the result record says; a second one changes nothing.
-
-    A success that says that it is an error is one.
-    """
-    state = saying.state
-    if state.phase != "prompted":
+    """Ends the turn as the result record says; a second one changes nothing."""
+    if saying.state.phase != "prompted":
         return
-    said = rule.otherwise
-    if rule.outcome:
-        said = rule.outcomes.get(as_token(place.find(rule.outcome)), rule.otherwise)
-    is_error = bool(rule.is_error) and place.find(rule.is_error) is True
-    if said is None:
-        said = TurnOutcome.COMPLETED if state.error is None else TurnOutcome.FAILED
-    outcome = TurnOutcome.FAILED if is_error and said is TurnOutcome.COMPLETED else said
-    error = None
-    if outcome not in (TurnOutcome.COMPLETED, TurnOutcome.CANCELLED):
-        carried = read_error(rule.error, place) if rule.error is not None else None
-        is_telling = carried is not None and (place.first_text(rule.error.message) if rule.error else "")
-        error = carried if is_telling else state.error or carried
-        if error is None and outcome is TurnOutcome.FAILED:
-            error = CallError(code="call_failed", message="The harness ended its turn with an error.")
-    _answer(saying, outcome, place.first_text(rule.reason), error, Source.PROTOCOL, "ends")
+    outcome, error, reason = read_end(rule, place, saying.state.error)
+    _answer(saying, outcome, reason, error, Source.PROTOCOL, "ends")
 
 
 def end_by_exit(saying: Saying, end: HarnessEnd) -> None:

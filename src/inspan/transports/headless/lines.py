@@ -6,8 +6,8 @@ import re
 from typing import Literal
 
 from inspan.model.turn import CallError
+from inspan.transports.records.ending import error_of_code
 
-from .ending import error_of_code
 from .saying import Saying
 
 __all__ = ["take_line"]

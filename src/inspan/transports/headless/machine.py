@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import msgspec
-
 from inspan.model.content import MessageChunk
 from inspan.model.errors import UsageError
 from inspan.model.evidence import Source
@@ -13,9 +9,8 @@ from inspan.model.plan import TransportSettings
 from inspan.model.reports import PromptReady
 from inspan.transports.acp.depth import DEPTH_CAP, is_too_deep
 from inspan.transports.acp.lines import LineReader
-from inspan.transports.acp.loose import mapping
-from inspan.transports.acp.wire import UNREADABLE, mend
 from inspan.transports.machine import HarnessEnd, Outgoing, Step
+from inspan.transports.records.lines import quoted, read_record
 
 from .ending import end_by_exit
 from .lines import take_line
@@ -24,8 +19,6 @@ from .saying import Saying
 from .state import HeadlessState, read_state, write_state
 
 __all__ = ["HeadlessMachine"]
-
-_QUOTED_CHARACTERS = 120
 
 
 class HeadlessMachine:
@@ -131,16 +124,16 @@ class HeadlessMachine:
         if not stripped:
             return
         if is_too_deep(stripped):
-            saying.fault("bad_message", f"A line nests deeper than {DEPTH_CAP}: {_quoted(stripped)}")
+            saying.fault("bad_message", f"A line nests deeper than {DEPTH_CAP}: {quoted(stripped)}")
             return
-        record = _read_record(stripped)
+        record = read_record(stripped)
         if record is not None:
             take_record(saying, record)
         elif newline or not stripped.startswith(b"{"):
             take_line(saying, stripped.decode("utf-8", "replace"))
             saying.noise(stripped)
         else:
-            saying.fault("truncated", f"The output ends within a line: {_quoted(stripped)}")
+            saying.fault("truncated", f"The output ends within a line: {quoted(stripped)}")
 
     def _take_words(self, words: str) -> None:
         saying = self._saying
@@ -148,24 +141,10 @@ class HeadlessMachine:
         if meaning == "noise":
             saying.noise(words.strip().encode())
             return
-        if words.strip() and meaning is None:
+        # What follows an error are its further words.
+        if words.strip() and meaning is None and saying.state.line_error is None:
             saying.witness("text")
         if not saying.state.has_spoken:
             saying.state.has_spoken = True
             saying.is_changed = True
         saying.report(MessageChunk(role="agent", text=words), "text")
-
-
-def _read_record(line: bytes) -> dict[str, Any] | None:
-    """The JSON object of a line, with damaged text replaced; `None` where it is none."""
-    if not line.startswith(b"{"):
-        return None
-    try:
-        return mapping(msgspec.json.decode(line))
-    except UNREADABLE:
-        mended = mend(line)
-        return None if mended is None else mapping(msgspec.json.decode(mended))
-
-
-def _quoted(line: bytes) -> str:
-    return line[: _QUOTED_CHARACTERS * 4].decode("utf-8", errors="replace")[:_QUOTED_CHARACTERS]
