@@ -63,6 +63,7 @@ from inspan.model.views import (
     TurnView,
     UsageView,
 )
+from support.fake_terminals import FakeTerminals
 
 __all__ = ["HARNESS", "FakeLog", "FakeService"]
 
@@ -134,10 +135,11 @@ class FakeLog:
         return StoreReport(ok=True, events=len(self.kept), last_position=len(self.kept), rebuilt=True)
 
 
-class FakeService:
+class FakeService(FakeTerminals):
     """A service in memory. It fulfils `SeatService`."""
 
     def __init__(self, log: FakeLog) -> None:
+        super().__init__()
         self.log = log
         self.asked_to_stop: list[str] = []
         self.never_ends = False

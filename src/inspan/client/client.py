@@ -6,10 +6,12 @@ import asyncio
 import os
 import time
 from collections.abc import AsyncGenerator
+from contextlib import AbstractAsyncContextManager
 
 import msgspec
 
 from inspan.home import API_VERSION, Home
+from inspan.model.console_views import ScreenView
 from inspan.model.delivery import DeliveryState
 from inspan.model.errors import HostError
 from inspan.model.events import Envelope
@@ -39,6 +41,8 @@ from inspan.model.views import (
 )
 
 from .autostart import unreachable
+from .terminal import Terminal, open_terminal
+from .requests import RequestCalls
 from .watching import RECONNECT_FOR_S, watch
 from .wire import Wire, segment
 
@@ -65,7 +69,7 @@ class _Stopping(msgspec.Struct, frozen=True, kw_only=True):
     pid: int
 
 
-class Client:
+class Client(RequestCalls):
     """Speaks to the daemon of one home. Made by `inspan.connect` and `inspan.open_local`.
 
     Methods mirror the HTTP interface, take names and return frozen views. They may be called at the same time
@@ -281,9 +285,36 @@ class Client:
         """Why the seat shows what it shows."""
         return await self._wire.call("GET", _seat(name) + "/explain", ExplainView)
 
+    # Terminals
+
+    async def screen(self, name: str, *, scrollback: int = 0) -> ScreenView:
+        """What the seat's terminal shows, with so many of the lines above it. Raises `no_terminal`."""
+        return await self._wire.call(
+            "GET", _seat(name) + "/screen", ScreenView, params={"scrollback": scrollback}
+        )
+
+    def terminal(
+        self, name: str, *, write: bool = False, steal: bool = False, guest: bool = False
+    ) -> AbstractAsyncContextManager[Terminal]:
+        """Attaches to the seat's terminal inside the block: what draws it, and with `write` its keyboard.
+
+        Args:
+            name: The seat.
+            write: Have the keyboard; one has it at a time, and it goes back at the block's end.
+            steal: With `write`: take it from who has it.
+            guest: Leave out what a terminal of its own would answer, and what would stay with it afterwards. For
+                bytes that are shown on a terminal; to record or to emulate one, leave it off.
+
+        Raises:
+            UsageError: On entry: `no_terminal`, `writer_exists`, `unknown_seat`.
+        """
+        return open_terminal(self._wire, _seat(name) + "/terminal", write=write, steal=steal, guest=guest)
+
     # Prompts
 
-    async def send(self, name: str, text: str, *, id: str | None = None) -> DeliveryView:
+    async def send(
+        self, name: str, text: str, *, id: str | None = None, request: str | None = None
+    ) -> DeliveryView:
         """Has a prompt delivered, and starts the seat's harness where none runs.
 
         Args:
@@ -291,6 +322,7 @@ class Client:
             text: The prompt.
             id: A name of your own for the delivery. The same one again reads the outcome back and never sends
                 twice, so a call whose answer was lost can be made again.
+            request: The request that it is an attempt at; the first prompt that names one opens it.
 
         Returns:
             The delivery, durably accepted.
@@ -300,7 +332,7 @@ class Client:
                 another text or seat.
         """
         return await self._wire.call(
-            "POST", _seat(name) + "/prompts", DeliveryView, body=SendPrompt(text=text, id=id)
+            "POST", _seat(name) + "/prompts", DeliveryView, body=SendPrompt(text=text, id=id, request=request)
         )
 
     async def wait_turn(self, delivery: str, *, timeout_s: float | None = None) -> TurnView | DeliveryView:

@@ -66,7 +66,7 @@ class Wire:
         Raises:
             InspanError: What the daemon answered; or `daemon_unreachable`, `daemon_version`.
         """
-        with self._faults():
+        with self.faults():
             response = await self._http.request(
                 method,
                 path,
@@ -82,30 +82,73 @@ class Wire:
         except msgspec.MsgspecError as error:
             raise not_understood(str(error)) from error
 
+    async def send(
+        self, path: str, *, content: bytes | msgspec.Struct, headers: Mapping[str, str] | None = None
+    ) -> None:
+        """Posts bytes, or a value as JSON, where nothing is answered. Raises as `call` does."""
+        is_raw = isinstance(content, bytes)
+        kind = "application/octet-stream" if is_raw else "application/json"
+        with self.faults():
+            response = await self._http.post(
+                path,
+                content=content if is_raw else msgspec.json.encode(content),
+                headers={"Content-Type": kind, **(headers or {})},
+            )
+        if response.is_error:
+            raise _error_of(response)
+
     @contextlib.asynccontextmanager
     async def stream(
         self, path: str, *, params: Mapping[str, str | int | bool | None], last_id: int | None
     ) -> AsyncGenerator[AsyncIterator[bytes]]:
         """An answer without an end, in pieces as they come. Raises as `call` does, while it is read too."""
         headers = {} if last_id is None else {"Last-Event-ID": str(last_id)}
-        timeout = httpx.Timeout(_STREAM_SILENCE_S, connect=_CONNECT_TIMEOUT_S)
-        request = self._http.build_request(
-            "GET", path, params=_given(params), headers=headers, timeout=timeout
-        )
-        with self._faults():
-            response = await self._http.send(request, stream=True)
-            self._streams.add(response)
-            try:
-                if response.is_error:
-                    await response.aread()
-                    raise _error_of(response)
+        with self.faults():
+            async with self.open(
+                path, params=params, headers=headers, silence_s=_STREAM_SILENCE_S
+            ) as response:
                 yield response.aiter_raw()
-            finally:
-                self._streams.discard(response)
-                await response.aclose()
+
+    @contextlib.asynccontextmanager
+    async def open(
+        self,
+        path: str,
+        *,
+        params: Mapping[str, str | int | bool | None],
+        headers: Mapping[str, str] | None = None,
+        silence_s: float | None = None,
+    ) -> AsyncGenerator[httpx.Response]:
+        """An answer whose body is read as it comes; whoever reads it does so inside `faults`.
+
+        Args:
+            path: The path.
+            params: The query; what is `None` is left out.
+            headers: Headers of the request.
+            silence_s: How long it may say nothing; for ever where `None`.
+
+        Raises:
+            InspanError: As `call` does, for the head of the answer.
+        """
+        timeout = httpx.Timeout(CALL_TIMEOUT_S, connect=_CONNECT_TIMEOUT_S, read=silence_s)
+        request = self._http.build_request(
+            "GET", path, params=_given(params), headers=dict(headers or {}), timeout=timeout
+        )
+        with self.faults():
+            response = await self._http.send(request, stream=True)
+        self._streams.add(response)
+        try:
+            if response.is_error:
+                with self.faults():
+                    await response.aread()
+                raise _error_of(response)
+            yield response
+        finally:
+            self._streams.discard(response)
+            await response.aclose()
 
     @contextlib.contextmanager
-    def _faults(self) -> Generator[None]:
+    def faults(self) -> Generator[None]:
+        """Inside the block, what can go wrong with a request becomes an error of ours."""
         try:
             yield
         except (httpx.HTTPError, httpx.StreamError, RuntimeError) as error:

@@ -68,13 +68,7 @@ def _answer_refused(request: Request[Any, Any, Any], error: HTTPException) -> Re
         case 405:
             fact, hint = f"There is no {where}.", "The path exists, with another method."
         case _ if isinstance(error, RequestEntityTooLarge):
-            too_large = UsageError(
-                f"The request's body is larger than {BODY_CAP_BYTES} bytes.",
-                code="body_too_large",
-                hint="Put the text into a file of the workspace, and name the file in the prompt.",
-                detail={"limit_bytes": BODY_CAP_BYTES},
-            )
-            return failure_of(too_large)
+            return failure_of(_too_large(request))
         case _:
             return failure_of(_invalid(error), status=error.status_code)
     return failure_of(UsageError(fact, hint=hint), status=error.status_code)
@@ -83,6 +77,19 @@ def _answer_refused(request: Request[Any, Any, Any], error: HTTPException) -> Re
 def _answer_unexpected(request: Request[Any, Any, Any], error: Exception) -> Response[dict[str, Any]]:
     _LOG.error("a request failed: %s %s", request.method, _route_of(request), exc_info=error)
     return Response({"error": error_to_wire(error)}, status_code=500)
+
+
+def _too_large(request: Request[Any, Any, Any]) -> InspanError:
+    limit = request.route_handler.resolve_request_max_body_size() or BODY_CAP_BYTES
+    is_small = limit < BODY_CAP_BYTES
+    return UsageError(
+        f"The request's body is larger than {limit} bytes.",
+        code="body_too_large",
+        hint="Send it in several requests."
+        if is_small
+        else "Put the text into a file of the workspace, and name the file in the prompt.",
+        detail={"limit_bytes": limit},
+    )
 
 
 def _invalid(error: HTTPException) -> InspanError:

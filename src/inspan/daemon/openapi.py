@@ -15,6 +15,7 @@ from litestar import Litestar
 from litestar.openapi import OpenAPIConfig
 
 from inspan.home import API_VERSION
+from inspan.model.console_views import ResizeTerminal, ScreenView
 from inspan.model.events import Envelope
 from inspan.model.plan import ProbeResult
 from inspan.model.session_views import (
@@ -48,6 +49,12 @@ from .services import NO_SERVICES
 __all__ = ["describe_api"]
 
 _REF = "#/components/schemas/{name}"
+
+_RAW_BODY = {
+    "required": True,
+    "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
+}
+_RAW_OPERATIONS = frozenset(["type_keys"])
 
 
 class ErrorView(msgspec.Struct, frozen=True, kw_only=True):
@@ -93,6 +100,8 @@ _SHAPES = (
     PermissionView,
     ProbeResult,
     QuestionView,
+    ResizeTerminal,
+    ScreenView,
     SeatView,
     SendPrompt,
     SessionsView,
@@ -149,7 +158,9 @@ def _finish(operation: dict[str, Any], failure: dict[str, Any]) -> None:
     for status, response in responses.items():
         response["description"] = "Accepted; it is under way." if status == "202" else "Done."
     responses["default"] = failure
-    if body := operation.get("requestBody"):
+    if operation["operationId"] in _RAW_OPERATIONS:
+        operation["requestBody"] = _RAW_BODY
+    elif body := operation.get("requestBody"):
         schema = body["content"]["application/json"]["schema"]
         body["required"] = {"type": "null"} not in schema.get("oneOf", ())
 

@@ -32,6 +32,8 @@ from inspan.model.views import (
     TurnView,
 )
 
+from .request_service import RequestService
+
 __all__ = ["SeatService", "TerminalViewer"]
 
 
@@ -54,12 +56,16 @@ class TerminalViewer(Protocol):
         """The next piece of what draws the terminal, the whole screen first; `None` at the end."""
         ...
 
+    def redraw(self) -> None:
+        """Shows the whole screen again, in place of what was not read yet."""
+        ...
+
     def close(self) -> None:
         """Looks on no more, and gives the keyboard back. May be called twice."""
         ...
 
 
-class SeatService(Protocol):
+class SeatService(RequestService, Protocol):
     """What can be asked of Inspan. Lists come in the order in which things were made."""
 
     async def list_harnesses(self) -> Sequence[HarnessView]:

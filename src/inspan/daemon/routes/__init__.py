@@ -5,8 +5,10 @@ from .events import EVENT_ROUTES
 from .harnesses import HARNESS_ROUTES
 from .permissions import PERMISSION_ROUTES
 from .prompts import PROMPT_ROUTES
+from .requests import REQUEST_ROUTES
 from .seats import SEAT_ROUTES
 from .sessions import SESSION_ROUTES
+from .terminals import TERMINAL_ROUTES
 
 __all__ = ["ROUTES"]
 
@@ -15,7 +17,9 @@ ROUTES = (
     *HARNESS_ROUTES,
     *SEAT_ROUTES,
     *PROMPT_ROUTES,
+    *REQUEST_ROUTES,
     *SESSION_ROUTES,
+    *TERMINAL_ROUTES,
     *PERMISSION_ROUTES,
     *EVENT_ROUTES,
 )
