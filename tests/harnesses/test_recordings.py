@@ -55,6 +55,18 @@ def mode_of(harness: str) -> ModeManifest:
     return load_manifest(ROOT / harness).modes["acp"]
 
 
+def spoken(harness: str, phase: str) -> str:
+    """What the agent said in a phase of the recorded fork."""
+    lines = read_recording(ROOT / harness / "recordings" / "acp-fork.jsonl")
+    params = (mapping_in(mapping(one.message) or {}, "params") for one in lines if one.phase == phase)
+    updates = (mapping_in(one, "update") for one in params)
+    return "".join(
+        mapping_in(one, "content").get("text", "")
+        for one in updates
+        if one.get("sessionUpdate") == "agent_message_chunk"
+    )
+
+
 def raised(error: dict[str, Any]) -> CallError:
     data: Any = error.get("data")
     raw = {"value": data} if isinstance(data, str) else data
@@ -105,9 +117,22 @@ def test_a_harness_to_which_nobody_is_signed_in_gives_a_typed_error_and_says_how
     assert "`" in diagnosis.remedy
 
 
+@pytest.mark.parametrize("harness", ["claude-code", "hermes", "vibe"])
+def test_a_recorded_fork_is_a_session_of_its_own_and_its_parent_knows_nothing_of_it(harness: str) -> None:
+    found = read_expected(ROOT / harness / "recordings")["acp-fork.jsonl"]
+    assert (found.sessions, "forked" in found.opened) == (2, True)
+    for phase in ("fork-prompt", "load-prompt"):
+        assert turns(found, phase)[0].outcome == "completed"
+        assert spoken(harness, phase) == "I was told: the word is heron"
+
+
 @pytest.mark.parametrize(
     ("harness", "name", "found"),
-    [one for one in outcomes() if one[2].sessions and one[1].startswith("acp")],
+    [
+        one
+        for one in outcomes()
+        if one[2].sessions and one[1].startswith("acp") and one[1] != "acp-fork.jsonl"
+    ],
 )
 def test_a_recorded_session_was_opened_asked_cancelled_and_taken_up_again(
     harness: str, name: str, found: Outcomes

@@ -209,6 +209,35 @@ def test_a_fork_is_a_session_of_its_own() -> None:
     assert peer.result({"sessionId": "new"}) == [SessionReady(session_id="new", how=OpenedHow.FORKED)]
 
 
+def forking_what_it_has_loaded() -> AcpPeer:
+    peer = AcpPeer(attempt="fork", session_id=SESSION, acp=AcpSettings(fork_loads_first=True))
+    peer.connect(loadSession=True, sessionCapabilities={"fork": {}})
+    assert peer.call()["method"] == "session/load"
+    return peer
+
+
+def test_a_harness_that_forks_only_what_it_has_loaded_loads_it_first_and_the_fork_is_the_session() -> None:
+    peer = forking_what_it_has_loaded()
+    (told,) = peer.say(chunk("before"))
+    assert isinstance(told, MessageChunk)
+    assert told.replay
+
+    assert peer.result({"modes": MODES}) == []
+
+    assert peer.call()["method"] == "session/fork"
+    assert peer.call()["params"]["sessionId"] == SESSION
+    assert peer.result({"sessionId": "new"}) == [SessionReady(session_id="new", how=OpenedHow.FORKED)]
+
+
+def test_a_load_that_fails_before_a_fork_is_the_failure_of_the_fork() -> None:
+    peer = forking_what_it_has_loaded()
+
+    failed = failure(peer.error(-32602, "Session not found"))
+
+    assert failed.outcome is ResumeOutcome.MISSING
+    assert [one["method"] for one in peer.written()] == ["initialize", "session/load"]
+
+
 @pytest.mark.parametrize(
     ("code", "outcome", "ours"),
     [

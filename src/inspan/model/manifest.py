@@ -140,6 +140,7 @@ class AcpSettings(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True,
         protocol_version: The version of the protocol that is asked for.
         auth: Sign-in methods, the first that fits is used; none means that no sign-in call is made.
         resume_methods: In order of preference; the first that the running harness offers is used.
+        fork_loads_first: The harness forks only what this process of it has loaded, so that a load comes before.
         replay_after_answer: The harness answers a load first and replays the conversation afterwards.
         usage_kind: What the usage in a prompt's result counts.
         model_option: The session option by which a model is chosen, set by a protocol call before any prompt;
@@ -152,6 +153,7 @@ class AcpSettings(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True,
     protocol_version: Annotated[int, msgspec.Meta(ge=1)] = 1
     auth: tuple[AuthChoice, ...] = ()
     resume_methods: tuple[Literal["resume", "load"], ...] = ("resume", "load")
+    fork_loads_first: bool = False
     replay_after_answer: bool = False
     usage_kind: Literal["step", "turn", "cumulative", "unknown"] = "unknown"
     model_option: str = ""

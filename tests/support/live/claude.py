@@ -1,4 +1,4 @@
-"""Point Claude Code at the scripted model, with the switches that it documents."""
+"""Point Claude Code, and its adapter for ACP, at the scripted model, with the switches that it documents."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from support.live.arena import FAKE_KEY
 from support.live.target import Target
 
-__all__ = ["TARGET"]
+__all__ = ["ADAPTER", "TARGET"]
 
 _VARIABLES = {
     "ANTHROPIC_API_KEY": FAKE_KEY,
@@ -29,3 +29,4 @@ def _write_settings(home: Path, model_url: str) -> None:
 
 
 TARGET = Target(pin="claude", variables=_VARIABLES, write_settings=_write_settings)
+ADAPTER = Target(pin="claude-agent-acp", variables=_VARIABLES, write_settings=_write_settings)

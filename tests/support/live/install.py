@@ -1,4 +1,4 @@
-"""Install a pinned harness from npm, once per machine.
+"""Install a pinned harness from npm or PyPI, once per machine.
 
 The cache is `$INSPAN_CACHE`, else `inspan-live` in `$XDG_CACHE_HOME` or `~/.cache`; in it, `NAME-VERSION/`. An
 installation appears there complete or not at all, and any number of processes may ask for it at once.
@@ -6,13 +6,15 @@ installation appears there complete or not at all, and any number of processes m
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 import tomllib
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -39,6 +41,8 @@ class Pin:
     says: str
     runs_scripts: bool = False
     node: str = ""
+    python: str = ""
+    beside: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -60,36 +64,62 @@ def install(name: str) -> Installed:
     """Make sure that the pinned `name` is in the cache, and that it is the version that was pinned.
 
     Raises:
-        InstallError: npm is missing or failed, or the program says another version.
+        InstallError: npm, uv or the Python is missing or failed, or the program says another version.
     """
     pin = read_pins()[name]
     needs = (install(pin.node).folder,) if pin.node else ()
     place = _cache() / f"{name}-{pin.version}"
     with _locked(place.with_name(f".{place.name}.lock")):
         if not place.exists():
-            _install_into(place, pin, needs)
+            _install_into(place, pin, needs, _fill_from_pypi if pin.python else _fill_from_npm)
     return _installed(place, pin, needs)
 
 
-def _install_into(place: Path, pin: Pin, needs: tuple[Path, ...]) -> None:
-    npm = shutil.which("npm")
-    if npm is None:
-        raise InstallError(f"npm is not installed, so {pin.package} cannot be; install Node.js with npm")
+def _install_into(place: Path, pin: Pin, needs: tuple[Path, ...], fill: Callable[[Path, Pin], None]) -> None:
     unfinished = Path(tempfile.mkdtemp(prefix=f".{place.name}-", dir=place.parent))
     try:
-        quiet = ["--no-audit", "--no-fund", "--no-update-notifier", "--loglevel=error"]
-        exact = f"{pin.package}@{pin.version}"
-        _run([npm, "install", "--prefix", str(unfinished), "--ignore-scripts", *quiet, exact])
-        if pin.runs_scripts:
-            _run([npm, "rebuild", "--prefix", str(unfinished), *quiet, pin.package])
+        fill(unfinished, pin)
         _installed(unfinished, pin, needs)
         unfinished.rename(place)
     finally:
         shutil.rmtree(unfinished, ignore_errors=True)
 
 
+def _fill_from_npm(folder: Path, pin: Pin) -> None:
+    npm = shutil.which("npm")
+    if npm is None:
+        raise InstallError(f"npm is not installed, so {pin.package} cannot be; install Node.js with npm")
+    quiet = ["--no-audit", "--no-fund", "--no-update-notifier", "--loglevel=error"]
+    exact = f"{pin.package}@{pin.version}"
+    _run([npm, "install", "--prefix", str(folder), "--ignore-scripts", *quiet, exact])
+    if pin.runs_scripts:
+        _run([npm, "rebuild", "--prefix", str(folder), *quiet, pin.package])
+
+
+def _fill_from_pypi(folder: Path, pin: Pin) -> None:
+    uv = shutil.which("uv", path=f"{Path(sys.executable).parent}:{os.environ.get('PATH', os.defpath)}")
+    if uv is None:
+        raise InstallError(f"uv is not installed, so {pin.package} cannot be; `make` puts it into .venv")
+    # The folder moves when it is complete, so nothing in it may know where it is.
+    _run([uv, "venv", "--quiet", "--allow-existing", "--relocatable", "--python", _python(pin), str(folder)])
+    exact = [f"{pin.package}=={pin.version}", *pin.beside]
+    _run(
+        [uv, "pip", "install", "--quiet", "--link-mode=copy", "--python", str(folder / "bin/python"), *exact]
+    )
+
+
+def _python(pin: Pin) -> str:
+    """A Python of the pinned minor version: from the `PATH`, or one that pyenv keeps but has not put there."""
+    kept = sorted(Path("~/.pyenv/versions").expanduser().glob(f"{pin.python}.*/bin/python"))
+    for found in (shutil.which(f"python{pin.python}"), *map(str, kept)):
+        with contextlib.suppress(InstallError):
+            if found and _run([found, "-c", ""], timeout_s=_VERSION_TIMEOUT_S) == "":
+                return found
+    raise InstallError(f"{pin.package} needs Python {pin.python}, which is not installed here")
+
+
 def _installed(place: Path, pin: Pin, needs: tuple[Path, ...]) -> Installed:
-    folder = place / "node_modules" / ".bin"
+    folder = place / "bin" if pin.python else place / "node_modules" / ".bin"
     program = folder / pin.program
     with tempfile.TemporaryDirectory(prefix="isp-") as home:
         path = os.pathsep.join([*map(str, needs), os.environ.get("PATH", os.defpath)])
@@ -97,7 +127,7 @@ def _installed(place: Path, pin: Pin, needs: tuple[Path, ...]) -> Installed:
         said = _run(
             [str(program), "--version"], timeout_s=_VERSION_TIMEOUT_S, environment=environment
         ).strip()
-    if said != pin.says:
+    if said != pin.says and not said.startswith(f"{pin.says}\n"):
         raise InstallError(
             f"{program} says version {said!r}, but {pin.says!r} is pinned; remove {place} and try again"
         )

@@ -1,6 +1,6 @@
 """Record a real harness over ACP: `python -m support.live.record_acp TARGET FILE`, as root, `tests/` on the path.
 
-Walks one harness through a turn of each kind against the scripted model and writes every line both ways as
+Walks one harness through a turn of each kind, or with `--fork` through a fork, against the scripted model and writes every line both ways as
 `{"t": seconds, "dir": ">" | "<" | "!", "phase": ..., "msg": ...}`. Throwaway paths are written as `/demo`.
 """
 
@@ -11,14 +11,16 @@ import json
 import time
 from pathlib import Path
 
+from support.live import claude, hermes, opencode, vibe
 from support.live.acp_lines import AcpLines, Json, open_acp_lines, permission_answer
 from support.live.netns import open_namespace
-from support.live.opencode import TARGET as OPENCODE
 from support.live.target import ReadyTarget, Target, open_target
 
-__all__ = ["TARGETS", "record"]
+__all__ = ["TARGETS", "record", "record_fork"]
 
-TARGETS: dict[str, Target] = {target.pin: target for target in (OPENCODE,)}
+TARGETS: dict[str, Target] = {
+    target.pin: target for target in (opencode.TARGET, claude.ADAPTER, hermes.TARGET, vibe.TARGET)
+}
 
 _MISSING_SESSION = "00000000-0000-4000-8000-000000000000"
 _INITIALIZE: Json = {
@@ -63,14 +65,49 @@ def record(ready: ReadyTarget) -> list[Json]:
     return kept
 
 
+def record_fork(ready: ReadyTarget) -> list[Json]:
+    """Fork a conversation from a second process, as Inspan does, and ask both sides what they know."""
+    kept: list[Json] = []
+    started_s = time.monotonic()
+    with open_acp_lines(ready.start_acp, kept=kept, started_s=started_s) as lines:
+        _begin(lines, ready, phase="init")
+        lines.phase = "new"
+        parent = str(lines.call("session/new", _place(ready))["result"]["sessionId"])
+        _prompt(lines, parent, "plain", "the word is heron")
+        lines.close_input()
+    with open_acp_lines(ready.start_acp, kept=kept, started_s=started_s) as lines:
+        _begin(lines, ready, phase="reload")
+        lines.phase = "fork"
+        forked = lines.call("session/fork", {"sessionId": parent} | _place(ready))
+        if "result" not in forked:
+            lines.phase = "fork-load"
+            lines.call("session/load", {"sessionId": parent} | _place(ready))
+            lines.phase = "fork-loaded"
+            forked = lines.call("session/fork", {"sessionId": parent} | _place(ready))
+        if "result" in forked:
+            _prompt(lines, str(forked["result"]["sessionId"]), "fork-prompt", "RECALL in the fork")
+        lines.kill()
+    with open_acp_lines(ready.start_acp, kept=kept, started_s=started_s) as lines:
+        offers = _begin(lines, ready, phase="restart")
+        lines.phase = how = "load" if offers.get("loadSession") else "resume"
+        lines.call(f"session/{how}", {"sessionId": parent} | _place(ready))
+        _prompt(lines, parent, f"{how}-prompt", "RECALL in the parent")
+        lines.phase = "fork-missing"
+        lines.call("session/fork", {"sessionId": _MISSING_SESSION} | _place(ready))
+        lines.kill()
+    return kept
+
+
 def main() -> None:
     """Parse the arguments, record and write the file."""
     parser = argparse.ArgumentParser(prog="record-acp")
     parser.add_argument("target", choices=sorted(TARGETS))
     parser.add_argument("file", type=Path)
+    parser.add_argument("--fork", action="store_true", help="record a fork, and nothing else")
     arguments = parser.parse_args()
+    walk = record_fork if arguments.fork else record
     with open_namespace() as namespace, open_target(TARGETS[arguments.target], namespace) as ready:
-        text = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in record(ready))
+        text = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in walk(ready))
         arguments.file.write_text(text.replace(str(ready.arena.root), "/demo"), encoding="utf-8")
 
 

@@ -23,6 +23,7 @@ class Target:
     `pin` names its entry in `pins.toml`. `write_settings(home, model_url)` writes its configuration.
     `auth_method` is the ACP method id to authenticate with, where the harness insists on it.
     `model_variable` names the variable by which the harness is told the model's address, if there is one.
+    `acp_program` is the name of the program of its ACP mode, where that is another one in the same folder.
     """
 
     pin: str
@@ -31,6 +32,7 @@ class Target:
     variables: Mapping[str, str] = field(default_factory=dict[str, str])
     auth_method: str | None = None
     model_variable: str = ""
+    acp_program: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -43,7 +45,10 @@ class ReadyTarget:
 
     def start_acp(self) -> subprocess.Popen[bytes]:
         """Start it in its ACP mode on pipes; its standard error goes nowhere."""
-        argv = [str(self.installed.program), *self.target.acp_arguments]
+        program = self.installed.program
+        if self.target.acp_program:
+            program = program.with_name(self.target.acp_program)
+        argv = [str(program), *self.target.acp_arguments]
         return self.arena.start(argv, stderr=subprocess.DEVNULL)
 
 

@@ -180,13 +180,12 @@ def _on_looked_up(exchange: Exchange, call: OpenCall, result: Any) -> None:
 
 
 def _reopen_session(exchange: Exchange, session: str) -> None:
-    settings = exchange.settings
-    place: dict[str, Any] = {"cwd": settings.workspace, "mcpServers": []}
+    settings, offers = exchange.settings, exchange.state.offers
     wanted: tuple[CallKind, ...] = ("fork",) if settings.attempt == "fork" else settings.acp.resume_methods
     for kind in wanted:
-        if kind in exchange.state.offers:
-            call = OpenCall(kind=kind, session=session)
-            exchange.call(call, f"session/{kind}", {"sessionId": session, **place}, purpose="session")
+        if kind in offers:
+            loads_first = kind == "fork" and settings.acp.fork_loads_first and "load" in offers
+            _call_for_session(exchange, "load" if loads_first else kind, session)
             return
     error = CallError(
         code="unsupported_capability",
@@ -196,12 +195,20 @@ def _reopen_session(exchange: Exchange, session: str) -> None:
     _fail(exchange, ResumeOutcome.REFUSED, error, "acp.session.not_offered")
 
 
+def _call_for_session(exchange: Exchange, kind: CallKind, session: str) -> None:
+    params: dict[str, Any] = {"sessionId": session, "cwd": exchange.settings.workspace, "mcpServers": []}
+    exchange.call(OpenCall(kind=kind, session=session), f"session/{kind}", params, purpose="session")
+
+
 def _on_opened(exchange: Exchange, call: OpenCall, result: Any, error: Any) -> None:
     state = exchange.state
     state.replay = "no"
     if error is not None:
         outcome, found = open_failure(error, is_reopening=call.kind != "new")
         _fail(exchange, outcome, found, f"acp.{call.kind}.error")
+        return
+    if exchange.settings.attempt == "fork" and call.kind == "load" and call.session is not None:
+        _call_for_session(exchange, "fork", call.session)
         return
     values = mapping(result) or {}
     session = text_in(values, "sessionId") or (call.session if call.kind != "fork" else None)
