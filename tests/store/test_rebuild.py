@@ -216,3 +216,20 @@ def test_a_rebuild_that_meets_an_unreadable_event_leaves_the_projections_as_they
             assert [record.id for record in store.deliveries("worker")] == ["d1", "d2", "d3"]
 
     asyncio.run(scene())
+
+
+def test_a_log_of_the_first_version_gets_the_table_of_requests_and_keeps_the_rest(path: Path) -> None:
+    async def scene() -> None:
+        async with open_store(path) as store:
+            await store.append(Append(drafts=(add_seat(), queue("d1"))))
+        with closing(sqlite3.connect(path)) as database:
+            database.executescript(
+                "DROP TABLE requests; UPDATE meta SET value = 1 WHERE key IN ('schema', 'projections');"
+            )
+        assert (await check_store(path)).problems == ()
+        async with open_store(path) as store:
+            assert [one.id for one in store.deliveries("worker")] == ["d1"]
+            assert store.requests(include_settled=True) == []
+            assert (await store.check()).problems == ()
+
+    asyncio.run(scene())

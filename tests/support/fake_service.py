@@ -63,6 +63,7 @@ from inspan.model.views import (
     TurnView,
     UsageView,
 )
+from support.fake_requests import FakeRequests
 from support.fake_terminals import FakeTerminals
 
 __all__ = ["HARNESS", "FakeLog", "FakeService"]
@@ -135,7 +136,7 @@ class FakeLog:
         return StoreReport(ok=True, events=len(self.kept), last_position=len(self.kept), rebuilt=True)
 
 
-class FakeService(FakeTerminals):
+class FakeService(FakeRequests, FakeTerminals):
     """A service in memory. It fulfils `SeatService`."""
 
     def __init__(self, log: FakeLog) -> None:

@@ -71,6 +71,13 @@ COMMANDS: dict[str, Command] = {
     "deliveries": Command("work", "list a seat's prompts and how far each got", "work", "build_deliveries"),
     "delivery": Command("work", "show a prompt, or take it out of the queue", "work", "build_delivery"),
     "turns": Command("work", "list a seat's turns and how each ended", "work", "build_turns"),
+    "requests": Command("work", "list what is wanted across seats, or show one request", "requests", "build_requests",
+                        "A request groups the attempts at one thing, in one seat or several: `inspan send --request "
+                        "ID` opens it.\nHow an attempt ends settles that attempt; the request stays open until one "
+                        "completes, or its operator closes it."),
+    "handoff": Command("work", "have a request go on in another seat", "requests", "build_handoff",
+                       "Goes on at once where no attempt is under way; otherwise when that has ended without "
+                       "settling the request.\nA prompt that was not sent yet is taken out of its queue."),
     "explain": Command("work", "say why a seat shows what it shows", "work", "build_explain",
                        "Prints the evidence, the strongest first, and which of it decided."),
     "permissions": Command("permissions", "list the permissions that harnesses wait for", "permissions", "build_permissions"),

@@ -67,6 +67,8 @@ _CONFLICTS = frozenset(
         "seat_running",
         "delivery_conflict",
         "delivery_final",
+        "request_settled",
+        "request_open",
         "permission_closed",
         "permission_of_other_seat",
         "no_turn",

@@ -144,6 +144,7 @@ _TONES = {
     "starting": bold,
     "needs_input": warn,
     "held": warn,
+    "waiting": warn,
     "limited": warn,
     "unknown": warn,
     "lost": bad,

@@ -32,13 +32,17 @@ def read_prompt(words: list[str]) -> str:
     return prompt
 
 
-def queue_prompt(context: Context, seat: str, prompt: str, *, delivery: str | None = None) -> Json:
+def queue_prompt(
+    context: Context, seat: str, prompt: str, *, delivery: str | None = None, request: str | None = None
+) -> Json:
     """Queues `prompt` and gives the delivery's view.
 
     The id is chosen here where the caller names none. So a daemon that dies before it answers is asked again
     without a risk: the same id reads back what became of the prompt.
     """
     body = {"text": prompt, "id": delivery or new_id("d")}
+    if request is not None:
+        body["request"] = request
     try:
         return record(context.call("POST", at("seats", seat, "prompts"), body=body))
     except InspanError as error:

@@ -28,6 +28,9 @@ def build_send(parser: Parser) -> None:
     )
     parser.add_argument("--id", metavar="ID", help="the delivery's id: the same id never sends twice")
     parser.add_argument(
+        "--request", metavar="ID", help="the request that it is an attempt at; the first prompt opens it"
+    )
+    parser.add_argument(
         "--timeout", metavar="S", type=seconds, help="with --wait: stop waiting after S seconds"
     )
     parser.set_defaults(run=_send)
@@ -59,7 +62,7 @@ def _send(context: Context, args: Namespace) -> int:
     prompt = read_prompt(args.text)
     # A prompt with an id may be one of an earlier call: then its story began anywhere in the log.
     after = int(number(context.status(), "last_position") or 0) if args.wait and not args.id else 0
-    delivery = queue_prompt(context, args.seat, prompt, delivery=args.id)
+    delivery = queue_prompt(context, args.seat, prompt, delivery=args.id, request=args.request)
     if not args.wait:
         if context.output.is_json:
             context.output.value(delivery)

@@ -126,6 +126,7 @@ def _tell_delivery(output: Output, delivery: Json) -> None:
                 [text(delivery, "turn"), "  ", toned(_outcome(delivery))] if text(delivery, "turn") else "",
             ),
             ("error", [text(error, "message"), dim(_after(text(error, "hint")))] if error else ""),
+            ("request", text(delivery, "request")),
             ("prompt", cut(text(delivery, "text"), 200)),
             ("next", text(delivery, "hint")),
         ],

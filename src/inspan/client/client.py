@@ -41,8 +41,8 @@ from inspan.model.views import (
 )
 
 from .autostart import unreachable
-from .terminal import Terminal, open_terminal
 from .requests import RequestCalls
+from .terminal import Terminal, open_terminal
 from .watching import RECONNECT_FOR_S, watch
 from .wire import Wire, segment
 

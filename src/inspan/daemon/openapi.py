@@ -18,6 +18,7 @@ from inspan.home import API_VERSION
 from inspan.model.console_views import ResizeTerminal, ScreenView
 from inspan.model.events import Envelope
 from inspan.model.plan import ProbeResult
+from inspan.model.request_views import HandOffRequest, RequestView
 from inspan.model.session_views import (
     AnswerQuestion,
     ConfigureSeat,
@@ -96,10 +97,12 @@ _SHAPES = (
     ExplainView,
     Failure,
     ForkSeat,
+    HandOffRequest,
     HarnessView,
     PermissionView,
     ProbeResult,
     QuestionView,
+    RequestView,
     ResizeTerminal,
     ScreenView,
     SeatView,

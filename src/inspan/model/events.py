@@ -17,6 +17,7 @@ from .evidence import Source
 from .permission import AnsweredBy, Decision, PermissionOption, ToolCall
 from .posture import Posture
 from .reports import AuthMethod
+from .request_events import HandoffDeclared, HandoffFailed, RequestHandedOff, RequestSettled
 from .session import OpenedHow, ResumeOutcome, SessionReference
 from .session_events import (
     ConfigRequested,
@@ -368,6 +369,10 @@ Event = (
     | SessionCallGivenUp
     | QuestionOpened
     | QuestionAnswered
+    | HandoffDeclared
+    | RequestHandedOff
+    | HandoffFailed
+    | RequestSettled
     | Content
 )
 """Everything that the log can hold."""

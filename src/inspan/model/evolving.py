@@ -275,12 +275,18 @@ def _evolve_turn(state: SeatState, draft: EventDraft) -> SeatState:
     flight = state.in_flight
     match event:
         case DeliveryQueued():
-            prompt = QueuedPrompt(delivery=event.delivery, text=event.text, queued_at=draft.at)
+            prompt = QueuedPrompt(
+                delivery=event.delivery, text=event.text, queued_at=draft.at, request=event.request
+            )
             return _set(state, queue=(*state.queue, prompt))
         case DeliveryHeld():
             if flight is not None and flight.delivery == event.delivery:
                 back = QueuedPrompt(
-                    delivery=flight.delivery, text=flight.text, queued_at=flight.queued_at, held=event.why
+                    delivery=flight.delivery,
+                    text=flight.text,
+                    queued_at=flight.queued_at,
+                    held=event.why,
+                    request=flight.request,
                 )
                 return _set(
                     _count_prompt(state, -1),
@@ -308,6 +314,7 @@ def _evolve_turn(state: SeatState, draft: EventDraft) -> SeatState:
                     state=DeliveryState.SENDING,
                     queued_at=prompt.queued_at,
                     begun_at=draft.at,
+                    request=prompt.request,
                 ),
                 activity=_believe(draft, "running"),
                 turns=state.turns + 1,

@@ -6,6 +6,7 @@ import msgspec
 
 from .conversation import OptionsOffered, SessionClosed, SettingAnswered
 from .events import EventDraft
+from .request_evolving import evolve_requests
 from .session_events import ConfigRequested, QuestionAnswered, QuestionOpened, SeatForked
 from .state import OpenQuestion, SeatState, Setting
 
@@ -44,7 +45,7 @@ def evolve_conversation(state: SeatState, draft: EventDraft) -> SeatState:
         case SessionClosed(error=None):
             return _set(state, session_open=False)
         case _:
-            return state
+            return evolve_requests(state, draft)
 
 
 def forget_launch(settings: tuple[Setting, ...]) -> tuple[Setting, ...]:

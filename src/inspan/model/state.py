@@ -20,6 +20,7 @@ from .turn import CallError, TurnOutcome, Usage
 
 __all__ = [
     "Activity",
+    "Handoff",
     "InFlight",
     "LastTurn",
     "LaunchState",
@@ -32,12 +33,16 @@ __all__ = [
 
 
 class QueuedPrompt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A prompt that was not sent yet. `held` says why it waits for a person."""
+    """A prompt that was not sent yet.
+
+    `held` says why it waits for a person, `request` which request it is an attempt at, if any.
+    """
 
     delivery: str
     text: str
     queued_at: datetime
     held: HeldReason | None = None
+    request: str = ""
 
 
 class InFlight(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -55,6 +60,16 @@ class InFlight(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     begun_at: datetime
     cancel_requested: bool = False
     quiet_at: datetime | None = None
+    request: str = ""
+
+
+class Handoff(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A request goes on in another seat once this seat's attempt is over; fields as in `HandoffDeclared`."""
+
+    request: str
+    delivery: str
+    to_seat: str
+    next_delivery: str
 
 
 class OpenPermission(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -205,6 +220,7 @@ class SeatState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         in_flight: The one that may be with the harness.
         permissions: Open permission requests, in order.
         questions: Open questions, in order.
+        handoffs: Handoffs that were declared for prompts of this seat, and did not go on yet.
         fork_of: The conversation that the first launch forks, until the seat has its own.
         parent: The seat whose conversation it was.
         settings: Modes and options that were asked for, in order.
@@ -242,6 +258,7 @@ class SeatState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     in_flight: InFlight | None = None
     permissions: tuple[OpenPermission, ...] = ()
     questions: tuple[OpenQuestion, ...] = ()
+    handoffs: tuple[Handoff, ...] = ()
     fork_of: SessionReference | None = None
     parent: str = ""
     settings: tuple[Setting, ...] = ()

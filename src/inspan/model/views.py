@@ -60,10 +60,14 @@ class AddSeat(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 class SendPrompt(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """Asks for a prompt to be delivered. The same `id` again reads the outcome back and never sends twice."""
+    """Asks for a prompt to be delivered. The same `id` again reads the outcome back and never sends twice.
+
+    `request` names the request that it is an attempt at; the first prompt that names one opens it.
+    """
 
     text: str
     id: str | None = None
+    request: str | None = None
 
 
 class AnswerPermission(
@@ -194,6 +198,7 @@ class DeliveryView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
         ahead: How many prompts go first, while it is queued.
         turn_outcome: How its turn ended, once it did.
         hint: The next thing to do, where it waits.
+        request: The request that it is an attempt at.
     """
 
     id: str
@@ -207,6 +212,7 @@ class DeliveryView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     ahead: int = 0
     turn_outcome: TurnOutcome | None = None
     hint: str = ""
+    request: str = ""
 
 
 class TurnView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

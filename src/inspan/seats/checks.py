@@ -6,6 +6,7 @@ import hashlib
 from pathlib import Path
 
 from inspan.model.errors import UsageError
+from inspan.model.views import SendPrompt
 from inspan.store import DeliveryRecord
 
 __all__ = ["check_same", "check_workspace"]
@@ -31,11 +32,13 @@ def check_workspace(given: str) -> str:
     return str(path)
 
 
-def check_same(known: DeliveryRecord, seat: str, text: str) -> None:
+def check_same(known: DeliveryRecord, seat: str, asked: SendPrompt) -> None:
     """Refuses a delivery's id that was used for something else. Raises `delivery_conflict`."""
-    digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-    if known.seat != seat or known.text_hash != digest:
-        what = "for another seat" if known.seat != seat else "with another text"
+    digest = hashlib.sha256(asked.text.encode("utf-8", "surrogatepass")).hexdigest()
+    is_other = asked.request not in (None, known.request)
+    if known.seat != seat or known.text_hash != digest or is_other:
+        what = "for another request" if is_other else "with another text"
+        what = "for another seat" if known.seat != seat else what
         raise UsageError(
             f"The delivery id {known.id} was used before {what}.",
             code="delivery_conflict",

@@ -39,6 +39,7 @@ from .actor import SeatActor
 from .checks import check_same, check_workspace
 from .console_calls import ConsoleCalls
 from .harnesses import Harnesses, HasLaunches, context_of, facts_of, find_mode, utc_now
+from .requests import RequestCalls, check_request
 from .running import LaunchRunner
 from .service import SeatService
 from .session_calls import SessionCalls, check_session
@@ -53,7 +54,7 @@ _TICK_S = 0.5
 _STOP_WAIT_S = 60.0
 
 
-class Seats(SessionCalls, ConsoleCalls, SeatService):
+class Seats(RequestCalls, SessionCalls, ConsoleCalls, SeatService):
     """Fulfils `SeatService`; made by `open_seats`."""
 
     def __init__(
@@ -211,9 +212,15 @@ class Seats(SessionCalls, ConsoleCalls, SeatService):
             async with lock:
                 known = self._store.delivery(delivery)
                 if known is None:
-                    await actor.give(inputs.QueuePrompt(delivery=delivery, text=request.text))
+                    if request.request is not None:
+                        check_request(self._store, request.request)
+                    await actor.give(
+                        inputs.QueuePrompt(
+                            delivery=delivery, text=request.text, request=request.request or ""
+                        )
+                    )
                 else:
-                    check_same(known, name, request.text)
+                    check_same(known, name, request)
         finally:
             if not lock.locked():
                 self._sending.pop(delivery, None)
@@ -311,6 +318,8 @@ class Seats(SessionCalls, ConsoleCalls, SeatService):
         """Settles permission requests whose time is over, and says where a turn fell quiet, for ever."""
         while True:
             await asyncio.sleep(_TICK_S)
+            with contextlib.suppress(InspanError):
+                await self.pass_on_requests()
             now = utc_now()
             for actor in list(self._actors.values()):
                 state = actor.state
@@ -429,6 +438,7 @@ class Seats(SessionCalls, ConsoleCalls, SeatService):
             ahead=ahead,
             turn_outcome=None if turn is None else turn.outcome,
             hint="" if record.held is None else held_hint(record.seat, record.held),
+            request=record.request,
         )
 
 

@@ -29,7 +29,7 @@ from inspan.model.session_events import SeatForked
 from inspan.model.state import SeatState
 from inspan.model.turn import CallError
 
-from . import launching, one_shot, permissions, questions, sessions, turns
+from . import handoffs, launching, one_shot, permissions, questions, sessions, turns
 from .decision import Context, Decision
 from .inputs import (
     AddSeat,
@@ -53,6 +53,7 @@ from .inputs import (
     WithdrawDelivery,
     WriteEnded,
 )
+from .request_inputs import HandOff, NoteHandoffFailed, SettleRequest
 from .session_inputs import AnswerQuestion, ConfigureSession, DeleteSession, GiveUpCall, ListSessions
 
 __all__ = ["decide", "decide_into"]
@@ -80,6 +81,12 @@ def decide(name: str, state: SeatState | None, given: Input, context: Context) -
 
 def decide_into(decision: Decision, given: Input) -> None:
     """As `decide`, on top of what `decision` holds already."""
+    before, first = decision.state, len(decision.drafts)
+    _decide_one(decision, given)
+    handoffs.follow_requests(decision, before, first)
+
+
+def _decide_one(decision: Decision, given: Input) -> None:
     match given:
         case AddSeat():
             _add_seat(decision, given)
@@ -103,6 +110,8 @@ def decide_into(decision: Decision, given: Input) -> None:
             turns.send_next(decision)
         case ConfigureSession() | ListSessions() | DeleteSession() | GiveUpCall():
             sessions.decide_session(decision, given)
+        case HandOff() | NoteHandoffFailed() | SettleRequest():
+            handoffs.decide_request(decision, given)
         case _ if decision.state is None or decision.state.removed:
             return
         case LaunchPlanned():

@@ -11,6 +11,7 @@ from inspan.model.reports import Reported
 from inspan.model.session import SessionReference
 from inspan.model.turn import CallError
 
+from .request_inputs import RequestCommand
 from .session_inputs import AnswerQuestion, SessionCommand
 
 __all__ = [
@@ -74,10 +75,11 @@ class StopSeat(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class QueuePrompt(msgspec.Struct, frozen=True, kw_only=True):
-    """Accepts a prompt; the caller made sure that the id is new."""
+    """Accepts a prompt, perhaps an attempt at a request; the caller made sure that the id is new."""
 
     delivery: str
     text: str
+    request: str = ""
 
 
 class WithdrawDelivery(msgspec.Struct, frozen=True, kw_only=True):
@@ -202,6 +204,7 @@ Command = (
     | AnswerPermission
     | AnswerQuestion
     | SessionCommand
+    | RequestCommand
 )
 Observation = (
     LaunchPlanned

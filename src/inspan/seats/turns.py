@@ -76,7 +76,7 @@ def queue_prompt(decision: Decision, command: QueuePrompt) -> None:
             hint=f"`inspan attach {seat.name}` attaches to it; another mode of the harness may take prompts.",
         )
     decision.emit(
-        DeliveryQueued(delivery=command.delivery, text=command.text),
+        DeliveryQueued(delivery=command.delivery, text=command.text, request=command.request),
         source=Source.OPERATOR,
         rule="send",
         in_turn=False,

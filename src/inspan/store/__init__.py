@@ -3,6 +3,7 @@
 from .check import check_store, rebuild_store
 from .log import Store, open_store
 from .records import Append, DeliveryRecord, LaunchCursor, OutboxRow, PermissionRecord
+from .request_records import RequestRecord
 
 __all__ = [
     "Append",
@@ -10,6 +11,7 @@ __all__ = [
     "LaunchCursor",
     "OutboxRow",
     "PermissionRecord",
+    "RequestRecord",
     "Store",
     "check_store",
     "open_store",

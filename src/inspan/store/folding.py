@@ -39,6 +39,7 @@ from inspan.model.turn import CallError
 from inspan.model.views import PermissionView, TurnView
 
 from .records import DeliveryRecord, PermissionRecord, TurnRecord
+from .request_records import fold_requests
 
 if TYPE_CHECKING:
     from .projections import Projector
@@ -67,6 +68,7 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
 def fold_records(tables: Projector, change: Change) -> None:
     """Changes the records as the event says."""
     event = change.draft.event
+    fold_requests(tables, change.position, change.draft)
     match event:
         case DeliveryQueued():
             _queue(tables, change, event)
@@ -112,6 +114,7 @@ def _queue(tables: Projector, change: Change, event: DeliveryQueued) -> None:
         queued_at=change.draft.at,
         text=event.text,
         text_hash=hashlib.sha256(event.text.encode()).hexdigest(),
+        request=event.request,
     )
     tables.deliveries.add(event.delivery, record, seat=change.draft.seat, position=change.position)
 

@@ -21,6 +21,7 @@ from inspan.model.state import SeatState
 
 from .folding import Change, fold_records
 from .records import DeliveryRecord, PermissionRecord, TurnRecord
+from .request_records import RequestRecord
 from .schema import PROJECTION_MEANING, PROJECTION_TABLES, read_meta, write_meta
 
 __all__ = [
@@ -33,7 +34,7 @@ __all__ = [
     "wipe_projections",
 ]
 
-T = TypeVar("T", DeliveryRecord, TurnRecord, PermissionRecord)
+T = TypeVar("T", DeliveryRecord, TurnRecord, PermissionRecord, RequestRecord)
 
 _ENCODER = msgspec.json.Encoder()
 _STATE_DECODER = msgspec.json.Decoder(SeatState)
@@ -126,6 +127,7 @@ class Projector:
         self.deliveries = RecordTable(database, "deliveries", DeliveryRecord)
         self.turns = RecordTable(database, "turns", TurnRecord)
         self.permissions = RecordTable(database, "permissions", PermissionRecord)
+        self.requests = RecordTable(database, "requests", RequestRecord)
 
     def stage(self, position: int, draft: EventDraft) -> None:
         """Folds one event.
@@ -153,7 +155,7 @@ class Projector:
                     for name, row in self._staged.items()
                 ],
             )
-        for table in (self.deliveries, self.turns, self.permissions):
+        for table in (self.deliveries, self.turns, self.permissions, self.requests):
             table.flush()
 
     def keep(self) -> None:
@@ -164,7 +166,7 @@ class Projector:
     def discard(self) -> None:
         """Forgets what was staged since the last `keep`."""
         self._staged.clear()
-        for table in (self.deliveries, self.turns, self.permissions):
+        for table in (self.deliveries, self.turns, self.permissions, self.requests):
             table.forget()
 
 
@@ -194,7 +196,7 @@ def wipe_projections(database: sqlite3.Connection) -> None:
 def _signature() -> int:
     # Any change of a shape, even of its description, makes another signature: a rebuild too many does no harm.
     shapes = msgspec.json.schema_components(
-        [SeatState, DeliveryRecord, TurnRecord, PermissionRecord], schema_hook=_any_value
+        [SeatState, DeliveryRecord, TurnRecord, PermissionRecord, RequestRecord], schema_hook=_any_value
     )
     return (PROJECTION_MEANING << 32) | zlib.crc32(repr(shapes).encode())
 

@@ -21,6 +21,7 @@ from inspan.model.views import TurnView
 
 from .faults import store_faults
 from .records import DeliveryRecord, LaunchCursor, OutboxRow, PermissionRecord, TurnRecord
+from .request_records import RequestRecord
 from .upcasters import decode_event
 
 __all__ = ["LogReader", "draft_of", "iterate_events", "microseconds_of"]
@@ -35,6 +36,7 @@ _CHUNK_EVENTS = 2000
 _SEATS = msgspec.json.Decoder(SeatState)
 _DELIVERIES = msgspec.json.Decoder(DeliveryRecord)
 _TURNS = msgspec.json.Decoder(TurnRecord)
+_REQUESTS = msgspec.json.Decoder(RequestRecord)
 _PERMISSIONS = msgspec.json.Decoder(PermissionRecord)
 
 
@@ -97,6 +99,19 @@ class LogReader:
             _PERMISSIONS,
             f"SELECT record FROM permissions {where}ORDER BY position DESC LIMIT ?",  # noqa: S608
             *values,
+            limit,
+        )[::-1]
+
+    def request(self, request: str) -> RequestRecord | None:
+        """One request."""
+        return self._one(_REQUESTS, "SELECT record FROM requests WHERE id = ?", request)
+
+    def requests(self, *, include_settled: bool = False, limit: int = 1000) -> list[RequestRecord]:
+        """The newest `limit` requests, open or all, the oldest first."""
+        where = "" if include_settled else "WHERE is_open "
+        return self._list(
+            _REQUESTS,
+            f"SELECT record FROM requests {where}ORDER BY position DESC LIMIT ?",  # noqa: S608
             limit,
         )[::-1]
 

@@ -94,6 +94,7 @@ class DeliveryRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
         turn: Its turn, from the intent to send on.
         launch: The launch that it was sent to, from the intent to send on.
         error: What failed.
+        request: The request that it is an attempt at.
     """
 
     id: str
@@ -106,6 +107,7 @@ class DeliveryRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
     turn: str | None = None
     launch: str | None = None
     error: CallError | None = None
+    request: str = ""
 
     def __repr__(self) -> str:
         return f"DeliveryRecord({self.id}, {self.seat}, {self.state}, text=…)"

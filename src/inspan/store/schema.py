@@ -26,7 +26,7 @@ __all__ = [
     "write_meta",
 ]
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 """The version of the tables. A newer file is refused, an older one is migrated."""
 
 PROJECTION_MEANING = 1
@@ -35,10 +35,7 @@ PROJECTION_MEANING = 1
 BUSY_TIMEOUT_S = 2.0
 """How long a write waits for another process's lock on the file."""
 
-MIGRATIONS: dict[int, Callable[[sqlite3.Connection], None]] = {}
-"""Schema version to the step that leads to the version after."""
-
-PROJECTION_TABLES = ("seats", "deliveries", "turns", "permissions")
+PROJECTION_TABLES = ("seats", "deliveries", "turns", "permissions", "requests")
 """Tables that can be built anew from the events; the others are primary data."""
 
 _WAL_LIMIT_BYTES = 64 * 1024 * 1024
@@ -102,6 +99,16 @@ CREATE TABLE {name} (
 CREATE INDEX {name}_by_seat ON {name} (seat, position);
 CREATE INDEX {name}_open ON {name} (position) WHERE is_open;
 """
+
+
+def _add_requests(database: sqlite3.Connection) -> None:
+    for statement in _RECORD_TABLE.format(name="requests").split(";"):
+        if statement.strip():
+            database.execute(statement)
+
+
+MIGRATIONS: dict[int, Callable[[sqlite3.Connection], None]] = {1: _add_requests}
+"""Schema version to the step that leads to the version after."""
 
 
 def connect_writer(path: Path, *, busy_timeout_s: float = BUSY_TIMEOUT_S) -> sqlite3.Connection:

@@ -82,6 +82,12 @@ from inspan.model.permission import (
 from inspan.model.posture import Approvals, Posture, PostureSource, Sandbox, Unattended
 from inspan.model.question import QuestionAction, QuestionChoice, QuestionField
 from inspan.model.reports import AuthMethod
+from inspan.model.request_events import (
+    HandoffDeclared,
+    HandoffFailed,
+    RequestHandedOff,
+    RequestSettled,
+)
 from inspan.model.session import OpenedHow, Provenance, ResumeOutcome, SessionReference
 from inspan.model.session_events import (
     ConfigRequested,
@@ -182,7 +188,13 @@ _VALUES: tuple[Event, ...] = (
     SessionOpenFailed(launch="l_1", outcome=ResumeOutcome.MISSING, error=_ERROR),
     StopRequested(launch="l_1", by="core", error=_ERROR),
     LaunchEnded(launch="l_1", reason="exit", exit_code=1, signal=15, error=_ERROR, stderr_tail="last words"),
-    DeliveryQueued(delivery="d_1", text="Mend the tests\n\U0001f6e0", request="r_1"),
+    DeliveryQueued(
+        delivery="d_1",
+        text="Mend the tests\n\U0001f6e0",
+        request="r_1",
+        is_urgent=True,
+        override="it asks about another folder",
+    ),
     DeliveryHeld(delivery="d_1", why=HeldReason.HARNESS_EXITED, error=_ERROR),
     DeliverySending(delivery="d_1", turn="t_1"),
     DeliverySent(delivery="d_1"),
@@ -308,6 +320,18 @@ _VALUES: tuple[Event, ...] = (
     UnknownMessage(method="vendor/new", answered=True, raw={"field": True}),
     Noise(lines=3, sample="Welcome"),
     ProtocolFault(code="bad_message", message="A line is no JSON.", fatal=True),
+    HandoffDeclared(
+        request="r_1", delivery="d_1", to_seat="second", next_delivery="d_2", text="Go on with this."
+    ),
+    RequestHandedOff(
+        request="r_1",
+        delivery="d_1",
+        to_seat="second",
+        next_delivery="d_2",
+        outcome=TurnOutcome.LIMITED,
+    ),
+    HandoffFailed(request="r_1", next_delivery="d_2", to_seat="second", error=_ERROR),
+    RequestSettled(request="r_1", delivery="d_2", outcome=TurnOutcome.COMPLETED, by="operator"),
     ConsoleOpened(
         columns=120,
         rows=40,

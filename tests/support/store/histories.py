@@ -31,6 +31,12 @@ from inspan.model.events import (
 from inspan.model.evidence import Source
 from inspan.model.evolving import evolve
 from inspan.model.permission import AnsweredBy, Decision
+from inspan.model.request_events import (
+    HandoffDeclared,
+    HandoffFailed,
+    RequestHandedOff,
+    RequestSettled,
+)
 from inspan.model.state import SeatState
 from inspan.model.turn import TurnOutcome
 
@@ -59,6 +65,10 @@ Kind = Literal[
     "answer",
     "say",
     "usage",
+    "hand_off",
+    "handed_off",
+    "handoff_failed",
+    "settle",
     "mode",
     "config",
     "title",
@@ -143,7 +153,9 @@ class _History:
             case "queue":
                 new = f"d{len(self.deliveries)}"
                 self.deliveries.append(new)
-                return (DeliveryQueued(delivery=new if number else delivery, text=f"prompt {number}"),)
+                request = f"r{number}" if number % 2 else ""
+                queued = new if number else delivery
+                return (DeliveryQueued(delivery=queued, text=f"prompt {number}", request=request),)
             case "hold":
                 return (DeliveryHeld(delivery=delivery, why=HeldReason.HARNESS_EXITED, error=ERROR),)
             case "send":
@@ -180,6 +192,25 @@ class _History:
                 return (chunk(f"word {number}").event,)
             case "usage":
                 return (UsageUpdated(used=number, size=10, cost={"EUR": number / 3}),)
+            case "hand_off":
+                to = _SEATS[number % 2]
+                return (
+                    HandoffDeclared(
+                        request=f"r{number}", delivery=delivery, to_seat=to, next_delivery=f"n{number}"
+                    ),
+                )
+            case "handed_off":
+                return (
+                    RequestHandedOff(
+                        request=f"r{number}", delivery=delivery, to_seat="b", next_delivery=f"n{number}"
+                    ),
+                )
+            case "handoff_failed":
+                return (
+                    HandoffFailed(request=f"r{number}", next_delivery=f"n{number}", to_seat="b", error=ERROR),
+                )
+            case "settle":
+                return (RequestSettled(request=f"r{number}", delivery=delivery, outcome=_OUTCOMES[number]),)
             case "mode":
                 return (ModeUpdated(current=f"mode {number}"),)
             case "config":

@@ -38,9 +38,7 @@ async def get_request(seats: Seats, request_id: WholeId) -> RequestView:
     summary="Hand a request off",
     status_code=202,
 )
-async def hand_off_request(
-    seats: Seats, request_id: WholeId, data: JSONBody[HandOffRequest]
-) -> RequestView:
+async def hand_off_request(seats: Seats, request_id: WholeId, data: JSONBody[HandOffRequest]) -> RequestView:
     """Has the request go on in another seat: at once, or when the attempt that is under way has ended.
 
     An attempt that completes settles the request, whatever was declared.
