@@ -21,6 +21,9 @@ __all__ = ["BENCHMARKS", "main"]
 
 BENCHMARKS = (
     "acp_ingest",
+    "console_seats",
+    "console_memory",
+    "console_poller",
     "durable_appends",
     "sse_fanout",
     "agent_to_client",

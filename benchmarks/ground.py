@@ -13,15 +13,28 @@ import tempfile
 from collections.abc import AsyncGenerator, Callable, Generator
 from pathlib import Path
 
+import msgspec
+
 from inspan.client.client import Client
 from inspan.client.connecting import connect
 from inspan.holder import LaunchDisk
 from inspan.home import Home
+from inspan.model.views import SeatView
 
-from . import fake_agent
+from . import fake_agent, fake_console
 from .received import Received
+from .state_changes import StateChanges
 
-__all__ = ["HARNESS", "Ground", "open_ground", "throwaway_folder", "write_agent_program"]
+__all__ = [
+    "AGENT",
+    "CONSOLE",
+    "HARNESS",
+    "Ground",
+    "Play",
+    "open_ground",
+    "throwaway_folder",
+    "write_agent_program",
+]
 
 HARNESS = "fake-agent"
 DEADLINE_S = 120.0
@@ -31,7 +44,6 @@ schema = 1
 id = "{HARNESS}"
 name = "Fake agent"
 scripted = true
-default_mode = "acp"
 
 [maintainer]
 name = "benchmarks"
@@ -41,7 +53,8 @@ names = ["{HARNESS}"]
 
 [session]
 resume_type = "fake.session.v1"
-
+"""
+_ACP = """
 [modes.acp]
 transport = "acp"
 inactivity_limit_s = 3600.0
@@ -49,6 +62,60 @@ inactivity_limit_s = 3600.0
 [[modes.acp.postures]]
 approvals = "ask"
 """
+_TERMINAL = """
+[modes.terminal]
+transport = "terminal"
+inactivity_limit_s = 3600.0
+handshake_timeout_s = 3600.0
+
+[[modes.terminal.postures]]
+approvals = "ask"
+
+[modes.terminal.terminal]
+rules_file = "rules.toml"
+columns = 200
+rows = 50
+"""
+_RULES = r"""
+schema = 1
+source = "fake_console.py"
+verified = "2026-11-30"
+
+[[rules]]
+name = "asking"
+report = "needs_input"
+kind = "question"
+priority = 900
+region = { of = "last_rows", rows = 2 }
+all = ['^\? asking n=']
+
+[[rules]]
+name = "working"
+report = "running"
+priority = 500
+region = { of = "last_rows", rows = 2 }
+all = ['^\* working n=']
+"""
+
+
+class Play(msgspec.Struct, frozen=True, kw_only=True):
+    """What the one harness of a ground is.
+
+    Attributes:
+        mode: How it is driven.
+        manifest: Its manifest, without what all have.
+        program: The file that is it.
+        rules: The rules of its console.
+    """
+
+    mode: str
+    manifest: str
+    program: str
+    rules: str = ""
+
+
+AGENT = Play(mode="acp", manifest=_ACP, program=fake_agent.__file__)
+CONSOLE = Play(mode="terminal", manifest=_TERMINAL, program=fake_console.__file__, rules=_RULES)
 
 
 class Ground:
@@ -75,7 +142,7 @@ class Ground:
             await self.client.start_seat(name)
         async with asyncio.timeout(DEADLINE_S):
             for name in names:
-                while not (await self.client.get_seat(name)).session.open:
+                while not _is_open(await self.client.get_seat(name)):
                     await asyncio.sleep(0.02)
         return names
 
@@ -89,7 +156,7 @@ class Ground:
         return [self.pid, *self.holder_pids()]
 
     @contextlib.asynccontextmanager
-    async def watching(self, received: Received) -> AsyncGenerator[Callable[[int], None]]:
+    async def watching(self, received: Received | StateChanges) -> AsyncGenerator[Callable[[int], None]]:
         """Reads the daemon's event stream into `received` inside the block, on a socket of its own.
 
         Gives a function that makes the block's end wait for so many updates; without it, it waits for none.
@@ -123,21 +190,24 @@ class Ground:
 
 
 @contextlib.asynccontextmanager
-async def open_ground(parent: Path | None = None) -> AsyncGenerator[Ground]:
+async def open_ground(parent: Path | None = None, *, play: Play = AGENT) -> AsyncGenerator[Ground]:
     """A daemon inside the block; afterwards it and its harnesses are gone, and so is its home.
 
     Args:
         parent: Where its home is made; in the folder for temporary files where it is `None`.
+        play: What its one harness is.
     """
     with throwaway_folder(parent) as folder:
         home = Home(folder / "home")
         manifest = home.harnesses / HARNESS / "manifest.toml"
         manifest.parent.mkdir(parents=True)
-        manifest.write_text(_MANIFEST, encoding="utf-8")
+        manifest.write_text(f'default_mode = "{play.mode}"\n{_MANIFEST}{play.manifest}', encoding="utf-8")
+        if play.rules:
+            manifest.with_name("rules.toml").write_text(play.rules, encoding="utf-8")
         home.path.chmod(0o700)
         workspace = folder / "w"
         workspace.mkdir()
-        program = write_agent_program(folder / "bin")
+        program = write_agent_program(folder / "bin", source=play.program)
         environment = {
             "PATH": f"{program.parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}",
             "HOME": str(folder),
@@ -178,12 +248,15 @@ def throwaway_folder(parent: Path | None = None) -> Generator[Path]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def write_agent_program(folder: Path, name: str = HARNESS) -> Path:
-    """Writes a program that is the fake agent, and gives its path."""
+def write_agent_program(folder: Path, name: str = HARNESS, *, source: str = fake_agent.__file__) -> Path:
+    """Writes a program that is the fake agent, or what else `source` is, and gives its path."""
     folder.mkdir(parents=True, exist_ok=True)
     program = folder / name
-    program.write_text(
-        f'#!/bin/sh\nexec "{sys.executable}" -I -S "{fake_agent.__file__}"\n', encoding="utf-8"
-    )
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -I -S "{source}"\n', encoding="utf-8")
     program.chmod(0o755)
     return program
+
+
+def _is_open(seat: SeatView) -> bool:
+    """Whether its session is open, or its console says what it does."""
+    return seat.session.open or (seat.console is not None and seat.activity.value in ("running", "waiting"))

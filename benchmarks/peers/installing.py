@@ -56,6 +56,7 @@ PINS: dict[str, Pin] = {
         programs=("node_modules/@sandbox-agent/cli-linux-x64/bin/sandbox-agent",),
     ),
     "omnigent": Pin(version="0.19.1", pypi=("omnigent==0.19.1",), python=(3, 12), programs=("bin/omnigent",)),
+    "pyte": Pin(version="0.8.2", pypi=("pyte==0.8.2",)),
 }
 """The peers, by name."""
 
