@@ -3,29 +3,42 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import shutil
 import sys
 import tempfile
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 from inspan.model.console_views import ScreenView
 from inspan.model.manifest import Maintainer, Manifest, ModeManifest, PostureRule, Program, SessionIdentity
-from inspan.model.permission import NeedsInputKind
+from inspan.model.permission import NeedsInputKind, OptionKind
 from inspan.model.plan import LaunchPlan, LaunchRequest, TransportSettings
 from inspan.model.posture import Approvals
 from inspan.model.screen_rules import Region, ScreenRule, ScreenRules
 from inspan.model.terminal import TerminalSettings
+from inspan.model.typing_recipe import Choice, ChoiceList, Composer, TypingRecipe
 from inspan.seats.core import Seats
 from inspan.seats.service import TerminalViewer
 
 from .seat_ground import Ground, ScriptedHarnesses
 from .seat_scene import ALL
 
-__all__ = ["CONSOLE_RULES", "SCRIPTED_CONSOLE", "ConsoleHarnesses", "open_console_ground", "until_shown"]
+__all__ = [
+    "COMPOSER_RULES",
+    "COMPOSER_TYPING",
+    "CONSOLE_RULES",
+    "SCRIPTED_COMPOSER",
+    "SCRIPTED_CONSOLE",
+    "ConsoleHarnesses",
+    "open_console_ground",
+    "until_shown",
+]
 
 SCRIPTED_CONSOLE = Path(__file__).with_name("scripted_console.py")
+SCRIPTED_COMPOSER = Path(__file__).with_name("scripted_composer.py")
 
 _BOTTOM = Region(of="last_rows", rows=2)
 
@@ -64,6 +77,45 @@ CONSOLE_RULES = ScreenRules(
 )
 
 
+COMPOSER_RULES = ScreenRules(
+    schema=1,
+    source="scripted_composer.py",
+    verified="2026-11-30",
+    rules=(
+        ScreenRule(
+            name="dialog.permission",
+            report="needs_input",
+            priority=900,
+            kind=NeedsInputKind.PERMISSION,
+            all=("^Run this command\\?$", "^[> ] 3\\. No$"),
+            answers=ChoiceList(
+                choices=(
+                    Choice(kind=OptionKind.ALLOW_ONCE, row="1\\. Yes$"),
+                    Choice(kind=OptionKind.ALLOW_ALWAYS, row="2\\. Yes, always$"),
+                    Choice(kind=OptionKind.REJECT_ONCE, row="3\\. No$"),
+                ),
+                marked="^> [0-9]",
+                subject="^Run this command\\?\\n *(?P<subject>.*)$",
+            ),
+        ),
+        ScreenRule(name="working", report="running", priority=500, all=("^\\* Working",)),
+        ScreenRule(
+            name="limit",
+            report="limit",
+            priority=480,
+            region=Region(of="above", anchor="^> ", rows=2),
+            all=("^Usage limit reached",),
+            capture="^(?P<message>Usage limit reached)\\. Resets at (?P<resets>[0-9apm]+)",
+        ),
+        ScreenRule(name="idle", report="idle", priority=100, all=("^> ?", "^  model: scripted$")),
+        ScreenRule(name="ready", report="ready", priority=100, all=("^> ?", "^  model: scripted$")),
+    ),
+)
+COMPOSER_TYPING = TypingRecipe(
+    composer=Composer(columns=(2,), prompt="^>( |$)"), submit_delay_s=0.05, submit_gap_s=0.3
+)
+
+
 class ConsoleHarnesses(ScriptedHarnesses):
     """A host that knows one harness, which has nothing but a console."""
 
@@ -71,6 +123,8 @@ class ConsoleHarnesses(ScriptedHarnesses):
         super().__init__(state, ALL)
         self.capabilities = ALL
         self.rules: ScreenRules | None = CONSOLE_RULES
+        self.program_file = SCRIPTED_CONSOLE
+        self.typing: TypingRecipe | None = None
         self.words: tuple[str, ...] = ()
         self.command: tuple[str, ...] | None = None
 
@@ -88,6 +142,7 @@ class ConsoleHarnesses(ScriptedHarnesses):
                     transport="terminal",
                     capabilities=self.capabilities,
                     postures=(PostureRule(approvals=Approvals.ASK),),
+                    terminal=TerminalSettings(typing=self.typing),
                 )
             },
             default_mode="terminal",
@@ -98,7 +153,7 @@ class ConsoleHarnesses(ScriptedHarnesses):
             raise self.refusal
         program, *arguments = self.command or (
             sys.executable,
-            str(SCRIPTED_CONSOLE),
+            str(self.program_file),
             str(self.state),
             *self.words,
         )
@@ -111,7 +166,7 @@ class ConsoleHarnesses(ScriptedHarnesses):
                 workspace=request.workspace,
                 attempt=request.attempt,
                 session_id=None if request.reference is None else request.reference.id,
-                terminal=TerminalSettings(rules=self.rules, columns=100, rows=30),
+                terminal=TerminalSettings(rules=self.rules, typing=self.typing, columns=100, rows=30),
             ),
             handshake_timeout_s=0.2,
             stop_grace_s=2,
@@ -131,6 +186,20 @@ class ConsoleGround(Ground):
         path = self.state / "keys"
         return path.read_bytes() if path.exists() else b""
 
+    def read(self, name: str) -> list[dict[str, Any]]:
+        """What the program logged under a name."""
+        path = self.state / name
+        return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+    def order(self, *orders: str) -> None:
+        """Has the program do something by itself."""
+        with (self.state / "orders").open("a") as file:
+            file.writelines(order + "\n" for order in orders)
+
+    def submitted(self) -> list[str]:
+        """The texts that were submitted, in order."""
+        return [one["text"] for one in self.read("prompts.jsonl")]
+
     async def press(self, seats: Seats, keys: str, name: str = "worker") -> None:
         """Types as a person who attaches, and leaves again."""
         viewer: TerminalViewer = await seats.view_terminal(name, writes=True)
@@ -141,10 +210,16 @@ class ConsoleGround(Ground):
 
 
 @asynccontextmanager
-async def open_console_ground() -> AsyncGenerator[ConsoleGround]:
-    """A fresh ground; every harness that was started on it is stopped at the end."""
+async def open_console_ground(*, composes: bool = False) -> AsyncGenerator[ConsoleGround]:
+    """A fresh ground; every harness that was started on it is stopped at the end.
+
+    With `composes` the harness has an input line, and prompts can be typed into it.
+    """
     path = Path(tempfile.mkdtemp(prefix="isp-"))
     ground = ConsoleGround(path)
+    if composes:
+        ground.consoles.program_file = SCRIPTED_COMPOSER
+        ground.consoles.rules, ground.consoles.typing = COMPOSER_RULES, COMPOSER_TYPING
     try:
         yield ground
     finally:

@@ -173,6 +173,8 @@ def _delivery(kind: str, event: Json) -> list[Piece]:
             return [dim("prompt written to the harness")]
         case "delivery_accepted":
             return [dim("the harness took the prompt; nothing is said of its turn yet")]
+        case "delivery_rendered":
+            return [dim("the console shows it; that confirms nothing")]
         case "delivery_started":
             return [dim("the harness works on it")]
         case "delivery_refused":

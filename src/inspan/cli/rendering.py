@@ -21,6 +21,7 @@ _QUIET = frozenset(
         "session_closed",
         "delivery_sent",
         "delivery_accepted",
+        "delivery_rendered",
         "delivery_started",
         "launch_requested",
     ]

@@ -11,6 +11,7 @@ from .console import BackgroundWork, KeptError, LostSay
 from .evidence import Source
 from .permission import NeedsInputKind
 from .screen_rules import Gate, Sign
+from .typing_recipe import TypingBlock
 
 __all__ = [
     "ClaimWeighed",
@@ -39,6 +40,8 @@ class ConsoleView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
         signs: What is seen beside the activity.
         background: Work beside the turn.
         lost: Sources that lost their say.
+        can_type: Prompts can be typed into it.
+        typing_block: Why nothing may be typed into it now.
         viewers: How many people look on.
         has_writer: Whether one of them may type.
     """
@@ -51,6 +54,8 @@ class ConsoleView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     signs: tuple[Sign, ...] = ()
     background: tuple[BackgroundWork, ...] = ()
     lost: tuple[LostSay, ...] = ()
+    can_type: bool = False
+    typing_block: TypingBlock = ""
     viewers: int = 0
     has_writer: bool = False
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-__all__ = ["FINAL_DELIVERY_STATES", "DeliveryState", "HeldReason"]
+__all__ = ["CONSOLE_REASONS", "FINAL_DELIVERY_STATES", "DeliveryState", "HeldReason"]
 
 
 class DeliveryState(StrEnum):
@@ -43,3 +43,23 @@ class HeldReason(StrEnum):
     AWAITING_DECISION = "awaiting_decision"
     STOPPED = "stopped"
     NEEDS_INPUT = "needs_input"
+    NOT_READY = "not_ready"
+    BUSY = "busy"
+    ACTIVITY_UNKNOWN = "activity_unknown"
+    DRAFT = "draft"
+    FOREGROUND = "foreground"
+    PERSON_TYPING = "person_typing"
+
+
+CONSOLE_REASONS = frozenset(
+    {
+        HeldReason.NEEDS_INPUT,
+        HeldReason.NOT_READY,
+        HeldReason.BUSY,
+        HeldReason.ACTIVITY_UNKNOWN,
+        HeldReason.DRAFT,
+        HeldReason.FOREGROUND,
+        HeldReason.PERSON_TYPING,
+    }
+)
+"""Reasons that a console gives, which pass by themselves: the prompt is typed once nothing stands in the way."""

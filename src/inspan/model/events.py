@@ -38,6 +38,7 @@ __all__ = [
     "DeliveryHeld",
     "DeliveryQueued",
     "DeliveryRefused",
+    "DeliveryRendered",
     "DeliverySending",
     "DeliverySent",
     "DeliveryStarted",
@@ -207,12 +208,16 @@ class LaunchEnded(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True,
 class DeliveryQueued(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="delivery_queued"):
     """A prompt was accepted into the seat's queue. `text` is a secret in logs.
 
-    `request` is the request that it is an attempt at; empty where it is none.
+    `request` is the request that it is an attempt at; empty where it is none. `is_urgent`: a console that works
+    is typed into all the same. `override`: why its operator says that it is to be typed though a console asks
+    something, or its state is unknown.
     """
 
     delivery: str
     text: str
     request: str = ""
+    is_urgent: bool = False
+    override: str = ""
 
 
 class DeliveryHeld(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="delivery_held"):
@@ -240,6 +245,14 @@ class DeliveryAccepted(
     msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="delivery_accepted"
 ):
     """The harness's own API took the prompt, which says nothing of a turn."""
+
+    delivery: str
+
+
+class DeliveryRendered(
+    msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="delivery_rendered"
+):
+    """The prompt was submitted to a console, which shows it, or work: that is no confirmation."""
 
     delivery: str
 
@@ -353,6 +366,7 @@ Event = (
     | DeliverySending
     | DeliverySent
     | DeliveryAccepted
+    | DeliveryRendered
     | DeliveryStarted
     | DeliveryRefused
     | DeliveryFailed

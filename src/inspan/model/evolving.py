@@ -29,6 +29,7 @@ from .events import (
     DeliveryHeld,
     DeliveryQueued,
     DeliveryRefused,
+    DeliveryRendered,
     DeliverySending,
     DeliverySent,
     DeliveryStarted,
@@ -103,6 +104,7 @@ def evolve(state: SeatState | None, draft: EventDraft) -> SeatState:
             | DeliverySending()
             | DeliverySent()
             | DeliveryAccepted()
+            | DeliveryRendered()
             | DeliveryStarted()
             | DeliveryRefused()
             | DeliveryFailed()
@@ -276,7 +278,12 @@ def _evolve_turn(state: SeatState, draft: EventDraft) -> SeatState:
     match event:
         case DeliveryQueued():
             prompt = QueuedPrompt(
-                delivery=event.delivery, text=event.text, queued_at=draft.at, request=event.request
+                delivery=event.delivery,
+                text=event.text,
+                queued_at=draft.at,
+                request=event.request,
+                is_urgent=event.is_urgent,
+                override=event.override,
             )
             return _set(state, queue=(*state.queue, prompt))
         case DeliveryHeld():
@@ -287,6 +294,8 @@ def _evolve_turn(state: SeatState, draft: EventDraft) -> SeatState:
                     queued_at=flight.queued_at,
                     held=event.why,
                     request=flight.request,
+                    is_urgent=flight.is_urgent,
+                    override=flight.override,
                 )
                 return _set(
                     _count_prompt(state, -1),
@@ -315,17 +324,21 @@ def _evolve_turn(state: SeatState, draft: EventDraft) -> SeatState:
                     queued_at=prompt.queued_at,
                     begun_at=draft.at,
                     request=prompt.request,
+                    is_urgent=prompt.is_urgent,
+                    override=prompt.override,
                 ),
-                activity=_believe(draft, "running"),
+                activity=_unless_seen(state, draft, "running"),
                 turns=state.turns + 1,
             )
         case DeliverySent():
             return _advance(state, event.delivery, DeliveryState.SENT)
         case DeliveryAccepted():
             return _advance(state, event.delivery, DeliveryState.ACCEPTED)
+        case DeliveryRendered():
+            return _advance(state, event.delivery, DeliveryState.RENDERED)
         case DeliveryStarted():
             moved = _advance(state, event.delivery, DeliveryState.STARTED)
-            return moved if moved is state else _set(moved, activity=_believe(draft, "running"))
+            return moved if moved is state else _set(moved, activity=_unless_seen(moved, draft, "running"))
         case DeliveryRefused() | DeliveryFailed() | DeliveryUnknown():
             states: dict[type, DeliveryState] = {
                 DeliveryRefused: DeliveryState.REFUSED,
@@ -352,8 +365,10 @@ def _evolve_turn(state: SeatState, draft: EventDraft) -> SeatState:
                     doubt=event.doubt,
                 ),
                 retrying=None,
-                activity=_believe(
-                    draft, "idle" if draft.source is Source.PROTOCOL and state.session_open else "unknown"
+                activity=_unless_seen(
+                    state,
+                    draft,
+                    "idle" if draft.source is Source.PROTOCOL and state.session_open else "unknown",
                 ),
             )
         case TurnWentQuiet():
@@ -409,6 +424,13 @@ def _evolve_console(state: SeatState, draft: EventDraft, event: ConsoleJudged) -
         activity=_set(activity, at=event.at or draft.at),
         waiting_since=since,
     )
+
+
+def _unless_seen(
+    state: SeatState, draft: EventDraft, value: Literal["unknown", "running", "idle"]
+) -> Activity:
+    """What follows for the activity, where no console shows it: what is seen there stands until something else is."""
+    return state.activity if state.console is not None else _believe(draft, value)
 
 
 def _believe(draft: EventDraft, value: Literal["unknown", "running", "idle"]) -> Activity:

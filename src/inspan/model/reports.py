@@ -14,6 +14,7 @@ from .permission import PermissionOption, ToolCall
 from .question import QuestionField
 from .session import OpenedHow, ResumeOutcome
 from .turn import CallError, TurnOutcome, Usage
+from .typing_recipe import TypingBlock
 
 __all__ = [
     "AuthMethod",
@@ -24,7 +25,9 @@ __all__ = [
     "PromptAccepted",
     "PromptAnswered",
     "PromptReady",
+    "PromptRendered",
     "PromptStarted",
+    "PromptTakenBack",
     "QuestionAsked",
     "QuestionWithdrawn",
     "ReportBody",
@@ -89,6 +92,19 @@ class PromptAccepted(msgspec.Struct, frozen=True, kw_only=True, tag="prompt_acce
     """The harness's own API took this delivery; nothing is said of its turn."""
 
     delivery: str
+
+
+class PromptRendered(msgspec.Struct, frozen=True, kw_only=True, tag="prompt_rendered"):
+    """This delivery was submitted, and the console shows it, or work; that is no confirmation."""
+
+    delivery: str
+
+
+class PromptTakenBack(msgspec.Struct, frozen=True, kw_only=True, tag="prompt_taken_back"):
+    """Nothing of this delivery went out, since something stood in the way."""
+
+    delivery: str
+    why: TypingBlock
 
 
 class PromptStarted(msgspec.Struct, frozen=True, kw_only=True, tag="prompt_started"):
@@ -175,6 +191,8 @@ ReportBody = (
     | SessionFailed
     | PromptReady
     | PromptAccepted
+    | PromptRendered
+    | PromptTakenBack
     | PromptStarted
     | PromptAnswered
     | WillRetry

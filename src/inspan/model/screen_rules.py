@@ -16,6 +16,7 @@ import msgspec
 
 from .diagnosis import DiagnosisCode
 from .permission import NeedsInputKind
+from .typing_recipe import ChoiceList
 
 __all__ = ["Gate", "Provenance", "Region", "RuleReport", "ScreenRule", "ScreenRules", "Sign"]
 
@@ -99,6 +100,7 @@ class ScreenRule(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, 
         code: What the error is; only with `error`.
         signs: What is seen beside the activity; only with an activity.
         capture: Finds words to keep, by the groups `message` and `resets`; searched in the region.
+        answers: How the dialog that the rule sees is answered; only with `needs_input`.
         matches: Names of fixtures that the rule must match.
         spares: Names of fixtures that it must not match.
         provenance: Whether it was seen live, read in the source, or is only believed.
@@ -122,6 +124,7 @@ class ScreenRule(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, 
     code: DiagnosisCode | None = None
     signs: tuple[Sign, ...] = ()
     capture: Annotated[str, msgspec.Meta(max_length=300)] = ""
+    answers: ChoiceList | None = None
     matches: tuple[FixtureName, ...] = ()
     spares: tuple[FixtureName, ...] = ()
     provenance: Provenance = "live"
@@ -135,6 +138,8 @@ class ScreenRule(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, 
             raise ValueError("`needs_input` needs a `kind` or a `gate`")
         if self.report != "needs_input" and (self.kind is not None or self.gate is not None):
             raise ValueError("`kind` and `gate` belong to `needs_input`")
+        if self.report != "needs_input" and self.answers is not None:
+            raise ValueError("`answers` belong to `needs_input`")
         if self.report != "error" and self.code is not None:
             raise ValueError("`code` belongs to `error`; a `limit` is `limited`")
         if self.report not in ("running", "idle", "needs_input") and self.signs:

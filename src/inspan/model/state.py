@@ -35,13 +35,16 @@ __all__ = [
 class QueuedPrompt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A prompt that was not sent yet.
 
-    `held` says why it waits for a person, `request` which request it is an attempt at, if any.
+    `held` says why it waits for a person, `request` which request it is an attempt at, if any; `is_urgent` and
+    `override` as in `events.DeliveryQueued`.
     """
 
     delivery: str
     text: str
     queued_at: datetime
     held: HeldReason | None = None
+    is_urgent: bool = False
+    override: str = ""
     request: str = ""
 
 
@@ -58,6 +61,8 @@ class InFlight(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     state: DeliveryState
     queued_at: datetime
     begun_at: datetime
+    is_urgent: bool = False
+    override: str = ""
     cancel_requested: bool = False
     quiet_at: datetime | None = None
     request: str = ""

@@ -7,6 +7,7 @@ from typing import Annotated
 import msgspec
 
 from .screen_rules import ScreenRules
+from .typing_recipe import TypingRecipe
 
 __all__ = ["TerminalSettings"]
 
@@ -23,6 +24,7 @@ class TerminalSettings(
         rules: The screen rules, as read from `rules_file`.
         columns: Width of a new terminal, in cells.
         rows: Height of a new terminal, in cells.
+        typing: How a prompt is typed; without it the console is only watched.
         scrollback_lines: How many lines that left the screen are kept.
         chooses_session: Core makes the session's id, a random UUID, and gives it as `{session}` in
             `launch.args`.
@@ -30,6 +32,7 @@ class TerminalSettings(
 
     rules_file: Annotated[str, msgspec.Meta(pattern=r"^([a-z0-9][a-z0-9._-]*\.toml)?$")] = ""
     rules: ScreenRules | None = None
+    typing: TypingRecipe | None = None
     columns: Side = 120
     rows: Side = 40
     scrollback_lines: Annotated[int, msgspec.Meta(ge=0, le=100_000)] = 1000

@@ -62,12 +62,16 @@ class AddSeat(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 class SendPrompt(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """Asks for a prompt to be delivered. The same `id` again reads the outcome back and never sends twice.
 
-    `request` names the request that it is an attempt at; the first prompt that names one opens it.
+    `request` names the request that it is an attempt at; the first prompt that names one opens it. `now` types it
+    into a console though a turn runs there. `override`, a reason that is recorded first, types it also where the
+    console asks something or its state is unknown.
     """
 
     text: str
     id: str | None = None
     request: str | None = None
+    now: bool = False
+    override: str = ""
 
 
 class AnswerPermission(

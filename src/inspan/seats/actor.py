@@ -26,13 +26,16 @@ from inspan.model.permission import AnsweredBy
 from inspan.model.plan import Problem
 from inspan.model.reports import ConnectFailed, PromptAnswered, ReportBody, SessionFailed
 from inspan.model.session import ResumeOutcome
-from inspan.model.state import SeatState
+from inspan.model.state import InFlight, QueuedPrompt, SeatState
 from inspan.model.turn import CallError, TurnOutcome
-from inspan.store import Append, Store
+from inspan.model.typing_recipe import TypingBlock
+from inspan.store import Append, OutboxRow, Store
 from inspan.transports.machine import HarnessEnd, Outgoing, Step
 from inspan.transports.operations import OperatingMachine, Operation
+from inspan.transports.terminal.message import check_message
 from inspan.transports.watching import WatchingMachine
 
+from .console_turns import what_is_ignored
 from .decide import decide_into
 from .decision import Context, Decision
 from .early_exit import has_no_session_yet, read_last_lines
@@ -203,6 +206,17 @@ class SeatActor:
         """Has a machine that has a screen look at it; most looks say nothing new."""
         await self._take(link, machine.look, is_recent=True)
 
+    async def note_keys(
+        self, link: Link, machine: WatchingMachine, row: OutboxRow, block: TypingBlock, ended: Input | None
+    ) -> None:
+        """Takes note of what became of keys that were to be pressed; with `block` none of them was."""
+        await self._take(
+            link,
+            lambda: machine.note_written(row.purpose, row.data, block=block),
+            first=ended,
+            done=((row.launch, row.op),),
+        )
+
     async def finish(self, link: Link) -> None:
         """Takes note that the harness will write no more."""
         await self._take(link, link.machine.finish)
@@ -247,13 +261,23 @@ class SeatActor:
             await asyncio.wait(tuple(self._running))
 
     async def _take(
-        self, link: Link, speak: Callable[[], Step], *, first: Input | None = None, is_recent: bool = False
+        self,
+        link: Link,
+        speak: Callable[[], Step],
+        *,
+        first: Input | None = None,
+        is_recent: bool = False,
+        done: tuple[tuple[str, int], ...] = (),
     ) -> None:
         """Has the machine speak and takes what it says, after `first`, which belongs to it."""
 
         async def take() -> None:
             step = speak()
-            if first is None and not (step.reports or step.outgoing or step.consumed or step.changed):
+            if (
+                first is None
+                and not done
+                and not (step.reports or step.outgoing or step.consumed or step.changed)
+            ):
                 return
             bodies = await self._read(step)
 
@@ -262,7 +286,7 @@ class SeatActor:
                     decide_into(decision, first)
                 return self._decide(decision, link, step, bodies)
 
-            await self._transact(work, link=link, is_recent=is_recent)
+            await self._transact(work, link=link, is_recent=is_recent, done=done)
 
         await self._insist(lambda: self._alone(take))
 
@@ -346,6 +370,8 @@ class SeatActor:
                 link.keep(data)
         for envelope in envelopes:
             self._act(envelope.event)
+        if envelopes and self.console is not None:
+            self.console.wake()
         if envelopes:
             self._changed.set()
             self._changed = asyncio.Event()
@@ -358,9 +384,13 @@ class SeatActor:
         """
         asked_at = time.monotonic()
         if is_recent and self._seen is not None and asked_at - self._seen_at < _CONTEXT_KEPT_S:
-            return msgspec.structs.replace(self._seen, now=utc_now())
-        self._seen, self._seen_at = self._context(self.state), asked_at
-        return self._seen
+            seen = msgspec.structs.replace(self._seen, now=utc_now())
+        else:
+            seen = self._seen = self._context(self.state)
+            self._seen_at = asked_at
+        if seen.is_watched and self.console is not None:
+            return msgspec.structs.replace(seen, typing_block=self.console.typing_block())
+        return seen
 
     def _decide(self, decision: Decision, link: Link, step: Step, bodies: tuple[ReportBody, ...]) -> Step:
         for reported, body in zip(step.reports, bodies, strict=True):
@@ -400,7 +430,7 @@ class SeatActor:
                 flight = decision.flight
                 if flight is None or flight.delivery != event.delivery:
                     return None
-                return link.machine.prompt(event.delivery, flight.text)
+                return _send(link, flight)
             case PermissionAnswered() if event.by is not AnsweredBy.LAUNCH_END:
                 return link.machine.answer(event.wire_id, event.option)
             case CancelRequested():
@@ -425,6 +455,20 @@ class SeatActor:
                 self.link = None
             case _:
                 pass
+
+
+def _send(link: Link, flight: InFlight) -> Step:
+    machine = link.watching
+    if machine is None:
+        return link.machine.prompt(flight.delivery, flight.text)
+    prompt = QueuedPrompt(
+        delivery=flight.delivery,
+        text=flight.text,
+        queued_at=flight.queued_at,
+        is_urgent=flight.is_urgent,
+        override=flight.override,
+    )
+    return machine.type_prompt(flight.delivery, check_message(flight.text), ignores=what_is_ignored(prompt))
 
 
 def _operate(link: Link, wanted: tuple[Operation, ...]) -> Step | None:

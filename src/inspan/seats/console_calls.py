@@ -4,14 +4,20 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
+import msgspec
+
 from inspan.model.console_views import ResizeTerminal, ScreenView
+from inspan.model.delivery import DeliveryState, HeldReason
 from inspan.model.errors import UsageError
+from inspan.model.views import SeatView
 
 from .actor import SeatActor
+from .console_turns import HELD_BY
 from .consoles import LiveConsole
+from .view import held_hint
 from .viewers import Viewer
 
-__all__ = ["SCROLLBACK_LINES", "ConsoleCalls"]
+__all__ = ["SCROLLBACK_LINES", "ConsoleCalls", "with_live_console"]
 
 SCROLLBACK_LINES = 100_000
 """The most lines above the screen that can be asked for at once."""
@@ -54,3 +60,27 @@ class ConsoleCalls(ABC):
                 hint=f"`inspan start {name}` starts its harness; only a mode that runs a console has a terminal.",
             )
         return console
+
+
+def with_live_console(view: SeatView, console: LiveConsole) -> SeatView:
+    """A seat's view with what only this daemon knows of its console: who looks on, and what keeps prompts waiting."""
+    if view.console is None:
+        return view
+    block = console.typing_block() if console.can_type else ""
+    shown = msgspec.structs.replace(
+        view.console,
+        can_type=console.can_type,
+        typing_block=block,
+        viewers=console.viewers.count,
+        has_writer=console.viewers.has_writer,
+    )
+    why = HELD_BY.get(block)
+    if why is None or why is HeldReason.BUSY or view.in_flight is not None:
+        return msgspec.structs.replace(view, console=shown)
+    queue = tuple(
+        msgspec.structs.replace(prompt, state=DeliveryState.HELD, held=why, hint=held_hint(view.name, why))
+        if prompt.state is DeliveryState.QUEUED
+        else prompt
+        for prompt in view.queue
+    )
+    return msgspec.structs.replace(view, console=shown, queue=queue)

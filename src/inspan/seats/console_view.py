@@ -56,7 +56,7 @@ def show_console_needs(state: SeatState) -> tuple[NeedsInput, ...]:
     if console is None:
         return ()
     needs: list[NeedsInput] = []
-    if console.activity == "needs_input":
+    if console.activity == "needs_input" and not state.permissions:
         needs.append(
             NeedsInput(
                 kind=console.kind or NeedsInputKind.QUESTION,

@@ -14,12 +14,16 @@ from collections.abc import AsyncIterator
 
 import msgspec
 
-from inspan.holder import HolderConnection, TerminalSize
+from inspan.holder import HolderConnection, TerminalSize, WriteResult
 from inspan.model.console_views import ConsoleExplanation, ForegroundView, ScreenView
 from inspan.model.errors import HolderError
+from inspan.model.typing_recipe import TypingBlock
+from inspan.store import OutboxRow
 from inspan.transports.watching import WatchingMachine
 
 from .actor import SeatActor
+from .console_turns import next_typed, what_is_ignored
+from .inputs import ConsoleFree
 from .link import Link
 from .viewers import Viewer, Viewers
 
@@ -31,6 +35,8 @@ LOOK_AT_LATEST_S = 0.05
 """After how much of a burst the screen is looked at all the same."""
 FOREGROUND_EVERY_S = 1.0
 """How often it is asked, at most, who has the terminal."""
+PERSON_TYPES_S = 5.0
+"""How long after a key a person who is attached counts as typing."""
 QUIET_LOOK_S = 2.0
 """How long a console that is quiet goes without a look: a program in front of it may be silent."""
 
@@ -65,6 +71,7 @@ class LiveConsole:
         self._foreground = ForegroundView()
         self._asked_at = 0.0
         self._owes_redraw = False
+        self._typed_at: float | None = None
         self._note_place()
 
     async def follow(self, from_offset: int) -> AsyncIterator[None]:
@@ -77,7 +84,7 @@ class LiveConsole:
             HolderError: The connection ended.
         """
         async for piece in await self._connection.terminal_pieces(from_offset):
-            await self._fit(piece.offset, piece.size)
+            await self._fit(piece.size)
             if piece.data:
                 await self._actor.absorb(self._link, piece.data)
                 await self._reply(piece.offset + len(piece.data))
@@ -94,11 +101,45 @@ class LiveConsole:
         await self._is_caught_up.wait()
         while True:
             await self._ask_foreground()
+            self._note_person()
             await self._actor.look(self._link, self._machine)
+            await self._let_go()
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(min(QUIET_LOOK_S, self._machine.look_again_s() or QUIET_LOOK_S)):
                     await self._dirty.wait()
                     await self._await_burst_end()
+
+    @property
+    def can_type(self) -> bool:
+        """Whether prompts can be typed into it."""
+        return self._machine.can_type
+
+    def typing_block(self) -> TypingBlock:
+        """Why nothing may be typed into it now."""
+        self._note_person()
+        return self._machine.typing_block()
+
+    def wake(self) -> None:
+        """Has the screen looked at soon."""
+        self._dirty.set()
+
+    async def write(self, row: OutboxRow) -> tuple[WriteResult, TypingBlock]:
+        """Writes keys, if what is seen right now still allows them; otherwise nothing of them.
+
+        What the holder took before is not looked at again: only what became of it is asked.
+
+        Raises:
+            HolderError: As `HolderConnection.write`.
+        """
+        block: TypingBlock = ""
+        if row.op > self._connection.welcome.accepted_op:
+            await self._ask_foreground(is_urgent=True)
+            self._note_person()
+            block = self._machine.check_write(row.purpose)
+        result = await self._connection.write(row.op, b"" if block else row.data)
+        if result.duplicate:
+            block = "" if result.length else "not_ready"
+        return result, block
 
     async def type_keys(self, token: str, data: bytes) -> None:
         """Types what a person typed.
@@ -108,6 +149,7 @@ class LiveConsole:
             HolderError: The holder did not take it; nothing was typed.
         """
         self.viewers.check_writer(token, seat=self._actor.name)
+        self._typed_at = time.monotonic()
         await self._connection.type_keys(data)
 
     async def resize(self, token: str, *, columns: int, rows: int) -> None:
@@ -153,12 +195,15 @@ class LiveConsole:
         """Ends what viewers see."""
         self.viewers.end()
 
-    async def _fit(self, offset: int, size: TerminalSize) -> None:
-        """Gives the screen the size that is in force from the byte `offset` on."""
+    async def _fit(self, size: TerminalSize) -> None:
+        """Gives the screen the size that is in force from the next byte on."""
         columns, rows = size.columns, size.rows
         if self._machine.size != (columns, rows):
             await self._actor.speak(self._link, lambda: self._machine.resize(columns=columns, rows=rows))
-            await self._reply(offset)
+            reply = self._machine.take_reply()
+            if reply and self._is_caught_up.is_set():
+                # A program that asked to be told of its size is told of this one, which no byte of its own asked for.
+                await self._connection.type_keys(reply)
             self.viewers.redraw()
 
     async def _reply(self, offset: int) -> None:
@@ -177,8 +222,24 @@ class LiveConsole:
                 break
         self._dirty.clear()
 
-    async def _ask_foreground(self) -> None:
-        if time.monotonic() - self._asked_at < FOREGROUND_EVERY_S:
+    async def _let_go(self) -> None:
+        """Has the next prompt typed, where one waits and nothing stands in the way."""
+        state = self._actor.state
+        if state is None or not state.queue or state.in_flight is not None:
+            return
+        prompt = next_typed(state.queue)
+        if prompt is None:
+            return
+        block = self._machine.typing_block()
+        if not block or block in what_is_ignored(prompt):
+            await self._actor.give_surely(ConsoleFree(launch=self._link.launch))
+
+    def _note_person(self) -> None:
+        is_typing = self._typed_at is not None and time.monotonic() - self._typed_at < PERSON_TYPES_S
+        self._machine.note_person(is_typing=is_typing and self.viewers.has_writer)
+
+    async def _ask_foreground(self, *, is_urgent: bool = False) -> None:
+        if not is_urgent and time.monotonic() - self._asked_at < FOREGROUND_EVERY_S:
             return
         self._asked_at = time.monotonic()
         try:

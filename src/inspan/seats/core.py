@@ -37,7 +37,7 @@ from inspan.store import DeliveryRecord, Store
 from . import inputs
 from .actor import SeatActor
 from .checks import check_same, check_workspace
-from .console_calls import ConsoleCalls
+from .console_calls import ConsoleCalls, with_live_console
 from .harnesses import Harnesses, HasLaunches, context_of, facts_of, find_mode, utc_now
 from .requests import RequestCalls, check_request
 from .running import LaunchRunner
@@ -216,7 +216,11 @@ class Seats(RequestCalls, SessionCalls, ConsoleCalls, SeatService):
                         check_request(self._store, request.request)
                     await actor.give(
                         inputs.QueuePrompt(
-                            delivery=delivery, text=request.text, request=request.request or ""
+                            delivery=delivery,
+                            text=request.text,
+                            request=request.request or "",
+                            is_urgent=request.now,
+                            override=request.override,
                         )
                     )
                 else:
@@ -413,9 +417,7 @@ class Seats(RequestCalls, SessionCalls, ConsoleCalls, SeatService):
         actor = self._actors.get(state.name)
         if actor is None or actor.console is None or view.console is None:
             return view
-        viewers = actor.console.viewers
-        shown = msgspec.structs.replace(view.console, viewers=viewers.count, has_writer=viewers.has_writer)
-        return msgspec.structs.replace(view, console=shown)
+        return with_live_console(view, actor.console)
 
     def _show_delivery(self, record: DeliveryRecord) -> DeliveryView:
         ahead = 0

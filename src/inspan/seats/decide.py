@@ -17,7 +17,9 @@ from inspan.model.reports import (
     PromptAccepted,
     PromptAnswered,
     PromptReady,
+    PromptRendered,
     PromptStarted,
+    PromptTakenBack,
     QuestionAsked,
     QuestionWithdrawn,
     Reported,
@@ -29,12 +31,13 @@ from inspan.model.session_events import SeatForked
 from inspan.model.state import SeatState
 from inspan.model.turn import CallError
 
-from . import handoffs, launching, one_shot, permissions, questions, sessions, turns
+from . import console_turns, handoffs, launching, one_shot, permissions, questions, sessions, turns
 from .decision import Context, Decision
 from .inputs import (
     AddSeat,
     AnswerPermission,
     CancelTurn,
+    ConsoleFree,
     HandshakeTimedOut,
     HolderLost,
     HolderUp,
@@ -135,6 +138,9 @@ def _decide_one(decision: Decision, given: Input) -> None:
             turns.send_next(decision)
         case TurnFellQuiet():
             turns.note_quiet(decision, given)
+        case ConsoleFree():
+            if _is_live(decision, given.launch):
+                turns.send_next(decision)
         case Resumed():
             permissions.expire_permissions(decision)
             turns.send_next(decision)
@@ -195,6 +201,8 @@ def _note_report(decision: Decision, given: TransportReported) -> None:
             | SessionFailed()
             | PromptReady()
             | PromptAccepted()
+            | PromptRendered()
+            | PromptTakenBack()
             | PromptStarted()
             | PromptAnswered()
             | WillRetry()
@@ -222,6 +230,10 @@ def _note_report(decision: Decision, given: TransportReported) -> None:
             _note_retry(decision, reported, body)
         case PromptAccepted():
             turns.note_accepted(decision, reported, body)
+        case PromptRendered():
+            console_turns.note_rendered(decision, reported, body)
+        case PromptTakenBack():
+            console_turns.note_taken_back(decision, reported, body)
         case PromptStarted():
             turns.note_started(decision, reported, body)
         case PromptAnswered():

@@ -15,6 +15,7 @@ from inspan.model.evidence import Source
 from inspan.model.evolving import evolve
 from inspan.model.session import Provenance
 from inspan.model.state import InFlight, LaunchState, SeatState
+from inspan.model.typing_recipe import TypingBlock
 
 __all__ = ["Context", "Decision"]
 
@@ -32,7 +33,9 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
         turn_text_failures: How the last words of a turn that ended well tell that it did not.
         model_option: The session option by which the model is chosen, as the manifest says.
         is_one_shot: The mode runs its harness once for each prompt.
-        is_watched: The mode only looks at the harness's console: nothing is typed into it.
+        is_watched: The mode shows the harness's own console.
+        can_type: Somebody said how a prompt is typed into it.
+        typing_block: Why nothing may be typed into it now.
     """
 
     now: datetime
@@ -45,6 +48,8 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     model_option: str = ""
     is_one_shot: bool = False
     is_watched: bool = False
+    can_type: bool = False
+    typing_block: TypingBlock = "not_ready"
 
 
 class Decision:

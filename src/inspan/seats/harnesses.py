@@ -96,7 +96,7 @@ def context_of(harnesses: Harnesses, state: SeatState | None) -> Context:
     """What a decision about a seat depends on; a harness that is gone can do nothing that is known."""
     capabilities, resume_type, provenance = Capabilities(), "", Provenance.REPORTED
     turn_text_failures: tuple[TurnTextFailure, ...] = ()
-    one_shot, watched, model_option = False, False, ""
+    one_shot, watched, can_type, model_option = False, False, False, ""
     if state is not None:
         with contextlib.suppress(InspanError):
             manifest = harnesses.registry.manifest(state.harness)
@@ -104,9 +104,9 @@ def context_of(harnesses: Harnesses, state: SeatState | None) -> Context:
             turn_text_failures = mode.turn_text_failures
             capabilities, one_shot = mode.capabilities, is_one_shot(mode.transport)
             model_option = mode.acp.model_option
-            watched = mode.transport == TERMINAL
+            watched, can_type = mode.transport == TERMINAL, mode.terminal.typing is not None
             resume_type, provenance = manifest.session.resume_type, manifest.session.id_source
-            if one_shot and mode.headless.chooses_session:
+            if (one_shot and mode.headless.chooses_session) or mode.stream.chooses_session:
                 provenance = Provenance.CHOSEN
     return Context(
         now=utc_now(),
@@ -118,6 +118,7 @@ def context_of(harnesses: Harnesses, state: SeatState | None) -> Context:
         model_option=model_option,
         is_one_shot=one_shot,
         is_watched=watched,
+        can_type=can_type,
     )
 
 

@@ -19,6 +19,7 @@ __all__ = [
     "AnswerPermission",
     "CancelTurn",
     "Command",
+    "ConsoleFree",
     "HandshakeTimedOut",
     "HolderLost",
     "HolderUp",
@@ -75,11 +76,16 @@ class StopSeat(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class QueuePrompt(msgspec.Struct, frozen=True, kw_only=True):
-    """Accepts a prompt, perhaps an attempt at a request; the caller made sure that the id is new."""
+    """Accepts a prompt, perhaps an attempt at a request; the caller made sure that the id is new.
+
+    For `is_urgent` and `override` see `events.DeliveryQueued`.
+    """
 
     delivery: str
     text: str
     request: str = ""
+    is_urgent: bool = False
+    override: str = ""
 
 
 class WithdrawDelivery(msgspec.Struct, frozen=True, kw_only=True):
@@ -142,12 +148,14 @@ class TransportReported(msgspec.Struct, frozen=True, kw_only=True):
 class WriteEnded(msgspec.Struct, frozen=True, kw_only=True):
     """What became of the write of a prompt.
 
-    `done`: written whole. `clean`: not a byte went out. `cut`: some bytes went out, not all.
+    `done`: written whole. `clean`: not a byte went out. `cut`: some bytes went out, not all. What a console is
+    typed is no prompt yet: only the keys that `submit` it send it.
     """
 
     launch: str
     delivery: str
     result: Literal["done", "clean", "cut"]
+    purpose: str = "prompt"
 
 
 class ProcessExited(msgspec.Struct, frozen=True, kw_only=True):
@@ -189,6 +197,12 @@ class TurnFellQuiet(msgspec.Struct, frozen=True, kw_only=True):
     limit_s: float
 
 
+class ConsoleFree(msgspec.Struct, frozen=True, kw_only=True):
+    """Nothing stands in the way of typing into the console."""
+
+    launch: str
+
+
 class Resumed(msgspec.Struct, frozen=True, kw_only=True):
     """The daemon came back and the launch is attached again: work that was decided on goes on."""
 
@@ -217,6 +231,7 @@ Observation = (
     | HandshakeTimedOut
     | PermissionsExpired
     | TurnFellQuiet
+    | ConsoleFree
     | Resumed
 )
 Input = Command | Observation

@@ -7,7 +7,7 @@ from datetime import timedelta
 from inspan.model.errors import UsageError
 from inspan.model.events import PermissionAnswered, PermissionOpened
 from inspan.model.evidence import Source
-from inspan.model.permission import AnsweredBy, OptionKind, choose_option
+from inspan.model.permission import AnsweredBy, NeedsInputKind, OptionKind, choose_option
 from inspan.model.permission import Decision as PermissionDecision
 from inspan.model.posture import Approvals, Posture, Unattended
 from inspan.model.reports import PermissionRequested, Reported
@@ -34,7 +34,8 @@ _REJECT = (OptionKind.REJECT_ONCE, OptionKind.REJECT_ALWAYS)
 def open_permission(decision: Decision, reported: Reported, body: PermissionRequested) -> None:
     """Records that the harness asks, and answers at once where posture or a pending cancel decide it."""
     seat = decision.seat
-    timeout_s = seat.posture.permission_timeout_s
+    is_gate = reported.source is Source.SCREEN and body.tool_call.kind != NeedsInputKind.PERMISSION
+    timeout_s = None if is_gate else seat.posture.permission_timeout_s
     now = decision.context.now
     request = decision.context.new_id("p")
     decision.emit(
@@ -59,6 +60,8 @@ def open_permission(decision: Decision, reported: Reported, body: PermissionRequ
         return
     if not decision.context.capabilities.permission_answer.is_supported:
         return
+    if is_gate:
+        return  # what a console asks before or beside its work is answered by a person
     wanted = standing_answer(seat.posture, body.tool_call.kind)
     if wanted is not None:
         kinds, verdict, reason = wanted

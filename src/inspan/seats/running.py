@@ -16,6 +16,7 @@ from inspan.holder import (
     HolderConnection,
     HolderSpec,
     LaunchDisk,
+    WriteResult,
     connect_holder,
     start_holder,
     stop_orphans,
@@ -25,6 +26,7 @@ from inspan.model.ids import new_nonce
 from inspan.model.plan import LaunchPlan, LaunchRequest, Problem
 from inspan.model.state import LaunchState, SeatState
 from inspan.model.turn import CallError
+from inspan.model.typing_recipe import TypingBlock
 from inspan.store import LaunchCursor, OutboxRow, Store
 from inspan.transports import HarnessEnd, is_one_shot, open_machine
 
@@ -325,7 +327,9 @@ class LaunchRunner:
         helpers = [
             asyncio.create_task(self._write(actor, link, connection, files)),
             asyncio.create_task(_stop_when_wanted(actor, connection, files)),
-            asyncio.create_task(_watch_handshake(actor, link, files, self._starts) if console is None else console.watch()),
+            asyncio.create_task(
+                _watch_handshake(actor, link, files, self._starts) if console is None else console.watch()
+            ),
         ]
         try:
             await self._read(actor, link, connection, console)
@@ -365,22 +369,23 @@ class LaunchRunner:
         while True:
             row = await link.writes.get()
             try:
-                result = await insist(
-                    connection, row.launch, lambda row=row: connection.write(row.op, row.data)
+                result, block = await insist(
+                    connection, row.launch, lambda row=row: _hand_over(actor, connection, row)
                 )
             except BaseException:
                 # It is still in the outbox, and the holder knows it by its number: the next connection asks.
                 put_first(link, row)
                 raise
-            await self._note_write(actor, row, _WRITE_RESULTS[result.outcome])
+            machine = link.watching
+            if machine is None or result.outcome != "done":
+                await self._note_write(actor, row, _WRITE_RESULTS[result.outcome])
+            else:
+                await actor.note_keys(link, machine, row, block, _end_of(row, "done") if not block else None)
             if one_shot:
                 await insist(connection, link.launch, connection.close_stdin)
 
     async def _note_write(self, actor: SeatActor, row: OutboxRow, result: _WriteEnd) -> None:
-        ended = None
-        if row.delivery is not None:
-            ended = WriteEnded(launch=row.launch, delivery=row.delivery, result=result)
-        await actor.give_surely(ended, done=((row.launch, row.op),))
+        await actor.give_surely(_end_of(row, result), done=((row.launch, row.op),))
 
     async def _bury(self, actor: SeatActor, link: Link | None, launch: str, folder: Path) -> None:
         """Ends a launch whose holder is proven dead, with all that its journal still tells."""
@@ -444,6 +449,19 @@ def _fault_of(error: Exception) -> Problem:
         message=f"Inspan failed with {type(error).__name__}, so the harness is not followed for now.",
         hint="It is tried again; see `inspan daemon logs`.",
     )
+
+
+async def _hand_over(
+    actor: SeatActor, connection: HolderConnection, row: OutboxRow
+) -> tuple[WriteResult, TypingBlock]:
+    console = actor.console
+    return (await connection.write(row.op, row.data), "") if console is None else await console.write(row)
+
+
+def _end_of(row: OutboxRow, result: _WriteEnd) -> WriteEnded | None:
+    if row.delivery is None:
+        return None
+    return WriteEnded(launch=row.launch, delivery=row.delivery, result=result, purpose=row.purpose)
 
 
 async def _follow_pipes(actor: SeatActor, link: Link, connection: HolderConnection) -> AsyncIterator[None]:

@@ -25,6 +25,7 @@ from inspan.model.session import ResumeOutcome
 from inspan.model.turn import CallError, TurnOutcome
 from inspan.plugin.last_words import read_last_words
 
+from .console_turns import DERIVED, check_typable, type_next
 from .decision import Decision
 from .inputs import QueuePrompt, TurnFellQuiet, WithdrawDelivery, WriteEnded
 from .launching import choose_attempt, request_launch
@@ -68,15 +69,17 @@ def queue_prompt(decision: Decision, command: QueuePrompt) -> None:
         )
     if not command.text.strip():
         raise UsageError("The prompt is empty.", hint="Give a text, or `-` to read it from standard input.")
-    seat = decision.seat
+    decision.seat  # noqa: B018 - raises where there is no such seat
     if decision.context.is_watched:
-        raise UsageError(
-            f"{seat.name} is driven by a person at its console: no prompt is typed into it.",
-            code="delivery_unsupported",
-            hint=f"`inspan attach {seat.name}` attaches to it; another mode of the harness may take prompts.",
-        )
+        check_typable(decision, command.text)
     decision.emit(
-        DeliveryQueued(delivery=command.delivery, text=command.text, request=command.request),
+        DeliveryQueued(
+            delivery=command.delivery,
+            text=command.text,
+            request=command.request,
+            is_urgent=command.is_urgent,
+            override=command.override,
+        ),
         source=Source.OPERATOR,
         rule="send",
         in_turn=False,
@@ -94,6 +97,9 @@ def send_next(decision: Decision) -> None:
     one prompt, before its session is known.
     """
     seat, launch = decision.seat, decision.launch
+    if decision.context.is_watched:
+        type_next(decision)
+        return
     if launch is None or launch.status != "ready":
         return
     if launch.prompts if decision.context.is_one_shot else not seat.session_open:
@@ -180,6 +186,8 @@ def note_write_ended(decision: Decision, seen: WriteEnded) -> None:
     flight = decision.flight
     if flight is None or flight.delivery != seen.delivery or flight.state is not DeliveryState.SENDING:
         return
+    if seen.purpose == "type":
+        return  # a text that is not submitted is not sent, however much of it was typed
     match seen.result:
         case "done":
             decision.emit(
@@ -250,12 +258,12 @@ def note_answered(decision: Decision, reported: Reported, body: PromptAnswered) 
         decision.emit(
             DeliveryUnknown(delivery=body.delivery, error=body.error or _NO_WITNESS), source=source, rule=rule
         )
-    elif body.error is not None and flight.state is not DeliveryState.STARTED:
+    elif body.error is not None and flight.state is not DeliveryState.STARTED and source not in DERIVED:
         kind = DeliveryRefused if body.declined else DeliveryFailed
         decision.emit(
             kind(delivery=body.delivery, error=body.error), source=source, rule=rule, session=session
         )
-    elif flight.state is not DeliveryState.STARTED:
+    elif flight.state is not DeliveryState.STARTED and source not in DERIVED:
         decision.emit(DeliveryStarted(delivery=body.delivery), source=source, rule=rule, session=session)
     outcome, error = body.outcome, body.error
     doubt = None

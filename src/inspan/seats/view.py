@@ -61,6 +61,8 @@ def show_activity(state: SeatState, capabilities: Capabilities, now: datetime) -
     """
     believed = state.activity
     age_s = None if believed.at is None else max(0.0, (now - believed.at).total_seconds())
+    if state.console is not None and state.live_launch is not None:
+        return show_console_activity(state, state.console, capabilities, now)
     if state.permissions:
         oldest = state.permissions[0]
         return ActivityView(
@@ -81,8 +83,6 @@ def show_activity(state: SeatState, capabilities: Capabilities, now: datetime) -
             age_s=max(0.0, (now - oldest.opened_at).total_seconds()),
             why="the harness wants a form filled in and waits for the answer",
         )
-    if state.console is not None and state.live_launch is not None:
-        return show_console_activity(state, state.console, capabilities, now)
     if state.live_launch is None and _is_done(state):
         return ActivityView(
             value=believed.value,
@@ -184,10 +184,10 @@ def explain_seat(state: SeatState, facts: HarnessFacts, now: datetime, *, attach
     activity = show_activity(state, facts.capabilities, now)
     lines: list[EvidenceLine] = [
         EvidenceLine(
-            source=Source.PROTOCOL,
+            source=Source.PROTOCOL if state.console is None else Source.SCREEN,
             rule="permission.open",
             says=f"needs input: permission {p.request} for {p.tool_call.title or p.tool_call.id}",
-            authority=AUTHORITY[Source.PROTOCOL],
+            authority=AUTHORITY[Source.PROTOCOL if state.console is None else Source.SCREEN],
             at=p.opened_at,
             age_s=max(0.0, (now - p.opened_at).total_seconds()),
             won=index == 0,
@@ -256,6 +256,18 @@ def held_hint(seat: str, why: HeldReason) -> str:
                 f"`inspan start {seat}` tries to resume the conversation, "
                 f"`inspan start {seat} --fresh` begins a new one."
             )
+        case HeldReason.DRAFT:
+            return (
+                f"Somebody's text stands in its input line: `inspan attach {seat}` and submit or remove it."
+            )
+        case HeldReason.FOREGROUND:
+            return f"Another program has its terminal: `inspan attach {seat}` shows it."
+        case HeldReason.PERSON_TYPING:
+            return "A person who is attached is typing; it follows by itself."
+        case HeldReason.NOT_READY | HeldReason.BUSY:
+            return "It follows by itself, once the console is ready."
+        case HeldReason.ACTIVITY_UNKNOWN:
+            return f"`inspan explain {seat}` shows why; `inspan send {seat} --override REASON` types all the same."
         case HeldReason.NEEDS_INPUT:
             return f"`inspan permissions {seat}` shows what it waits for."
         case _:
@@ -309,17 +321,18 @@ def _is_done(state: SeatState) -> bool:
 
 def _show_needs(state: SeatState) -> tuple[NeedsInput, ...]:
     return (
-        *(_show_need(p) for p in state.permissions),
+        *(_show_need(state, p) for p in state.permissions),
         *show_questions(state),
         *show_console_needs(state),
     )
 
 
-def _show_need(opened: OpenPermission) -> NeedsInput:
+def _show_need(state: SeatState, opened: OpenPermission) -> NeedsInput:
+    console = state.console
     return NeedsInput(
-        kind=NeedsInputKind.PERMISSION,
+        kind=(console.kind if console is not None else None) or NeedsInputKind.PERMISSION,
         summary=opened.tool_call.title or opened.tool_call.kind or opened.tool_call.id,
-        source=Source.PROTOCOL,
+        source=Source.PROTOCOL if console is None else Source.SCREEN,
         request=opened.request,
         opened_at=opened.opened_at,
         expires_at=opened.expires_at,

@@ -20,6 +20,7 @@ from inspan.model.events import (
     DeliveryHeld,
     DeliveryQueued,
     DeliveryRefused,
+    DeliveryRendered,
     DeliverySending,
     DeliverySent,
     DeliveryStarted,
@@ -80,6 +81,8 @@ def fold_records(tables: Projector, change: Change) -> None:
             _move(tables, change, event.delivery, DeliveryState.SENT)
         case DeliveryAccepted():
             _move(tables, change, event.delivery, DeliveryState.ACCEPTED)
+        case DeliveryRendered():
+            _move(tables, change, event.delivery, DeliveryState.RENDERED)
         case DeliveryStarted():
             _move(tables, change, event.delivery, DeliveryState.STARTED)
         case DeliveryRefused():

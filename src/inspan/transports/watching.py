@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Protocol, runtime_checkable
 
 from inspan.model.console_views import ConsoleExplanation, ForegroundView, ScreenView
+from inspan.model.typing_recipe import TypingBlock
 
 from .machine import Step
 
@@ -49,12 +50,43 @@ class WatchingMachine(Protocol):
         """Takes note of who has the terminal; the next look weighs it."""
         ...
 
+    def note_person(self, *, is_typing: bool) -> None:
+        """Takes note of whether a person who is attached is typing; nothing else is typed meanwhile."""
+        ...
+
     def show_screen(self, *, seat: str, scrollback: int = 0) -> ScreenView:
         """What is shown now; `offset` is left to core."""
         ...
 
     def explain(self) -> ConsoleExplanation:
         """Why it is believed to be in its state: every rule is tried."""
+        ...
+
+    @property
+    def can_type(self) -> bool:
+        """Whether prompts can be typed: somebody said how."""
+        ...
+
+    def typing_block(self) -> TypingBlock:
+        """Why nothing may be typed now, as far as the screen tells; empty where it may."""
+        ...
+
+    def type_prompt(self, delivery: str, text: str, *, ignores: tuple[TypingBlock, ...] = ()) -> Step:
+        """Takes a prompt, which the next looks type; where something stands in the way they take it back.
+
+        Args:
+            delivery: The delivery.
+            text: The prompt, checked.
+            ignores: What the operator said not to mind.
+        """
+        ...
+
+    def check_write(self, purpose: str) -> TypingBlock:
+        """Why a write may not go out now, though it was decided on a moment ago; empty where it may."""
+        ...
+
+    def note_written(self, purpose: str, data: bytes, *, block: TypingBlock) -> Step:
+        """Says that a write went out whole, or, with `block`, that it was held back and nothing of it went out."""
         ...
 
     def redraw(self) -> bytes:

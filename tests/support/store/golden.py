@@ -48,6 +48,7 @@ from inspan.model.events import (
     DeliveryHeld,
     DeliveryQueued,
     DeliveryRefused,
+    DeliveryRendered,
     DeliverySending,
     DeliverySent,
     DeliveryStarted,
@@ -199,6 +200,7 @@ _VALUES: tuple[Event, ...] = (
     DeliverySending(delivery="d_1", turn="t_1"),
     DeliverySent(delivery="d_1"),
     DeliveryAccepted(delivery="d_1"),
+    DeliveryRendered(delivery="d_1"),
     DeliveryStarted(delivery="d_1"),
     DeliveryRefused(delivery="d_1", error=_ERROR),
     DeliveryFailed(delivery="d_1", error=_ERROR),
@@ -369,7 +371,7 @@ GOLDEN_VALUES: dict[str, Event] = {event_type(value): value for value in _VALUES
 
 _EARLIER: dict[tuple[str, int], dict[str, Any]] = {
     ("seat_added", 1): {"effort": None},
-    ("delivery_queued", 1): {"request": ""},
+    ("delivery_queued", 1): {"request": "", "is_urgent": False, "override": ""},
     ("turn_ended", 1): {"doubt": None},
 }
 """What a record of an earlier version does not say."""

@@ -16,6 +16,7 @@ from inspan.model.events import (
     DeliveryHeld,
     DeliveryQueued,
     DeliveryRefused,
+    DeliveryRendered,
     DeliverySending,
     DeliverySent,
     DeliveryStarted,
@@ -55,6 +56,7 @@ Kind = Literal[
     "send",
     "sent",
     "accepted",
+    "rendered",
     "started",
     "refuse",
     "fail",
@@ -168,6 +170,8 @@ class _History:
                 return (DeliverySent(delivery=delivery),)
             case "accepted":
                 return (DeliveryAccepted(delivery=delivery),)
+            case "rendered":
+                return (DeliveryRendered(delivery=delivery),)
             case "started":
                 return (DeliveryStarted(delivery=delivery),)
             case "refuse":

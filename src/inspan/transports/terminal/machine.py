@@ -14,25 +14,30 @@ import msgspec
 
 from inspan.model.console import ConsoleJudged, ConsoleOpened, LostSay
 from inspan.model.console_views import ConsoleExplanation, ForegroundView, ScreenView
-from inspan.model.errors import UsageError
 from inspan.model.evidence import Source
 from inspan.model.plan import TransportSettings
 from inspan.model.reports import PromptReady, Reported, SessionReady
 from inspan.model.session import OpenedHow
+from inspan.model.typing_recipe import TypingBlock
 from inspan.transports.machine import HarnessEnd, Step
 
 from .arbitration import Verdict
 from .claims import Claim
+from .composer import ComposerState, read_composer
 from .console import NO_RULES, Console, ConsoleCheckpoint
 from .explaining import explain_console, show_screen
+from .hands import Hands, HandsState
 from .identity import IDENTITY
 from .readiness import NOT_READY, STABLE_S, Readiness, follow_readiness
 from .screen import ScreenSize
+from .typist import Sight
 
 __all__ = ["CHECKPOINT_BYTES", "TerminalMachine"]
 
 CHECKPOINT_BYTES = 256 * 1024
 """After how many bytes a checkpoint is made, so that no more has to be fed again."""
+ACTING_LOOK_S = 0.05
+"""How long a console goes without a look while something is typed into it."""
 FORCED_BYTES = 4 * 1024 * 1024
 """After how many bytes one is made in the middle of a sequence: a program that never ends one gets no more."""
 
@@ -45,12 +50,13 @@ class _Kept(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     judged: ConsoleJudged | None = None
     readiness: Readiness = NOT_READY
     is_announced: bool = False
+    hands: HandsState = HandsState()
 
 
 class TerminalMachine:
     """`inspan.transports.machine.Machine` and `WatchingMachine` for a harness on a terminal.
 
-    No bytes make it raise. It types nothing by itself: a prompt is refused.
+    No bytes make it raise. Nothing is pressed but in a look, and nothing goes out without `check_write`.
 
     Args:
         settings: What the transport is told of the launch.
@@ -71,6 +77,7 @@ class TerminalMachine:
         self._size = ScreenSize(rows=settings.terminal.rows, columns=settings.terminal.columns)
         self._kept = _Kept() if snapshot is None else _read(snapshot)
         self._foreground = ForegroundView()
+        self._is_person_typing = False
         self._reply = b""
         self._open()
 
@@ -139,11 +146,14 @@ class TerminalMachine:
             readiness=readiness,
             is_announced=is_announced,
         )
-        return Step(reports=tuple(reports), changed=bool(reports))
+        self._hands.look(self._sight(verdict, now), self._console.reading, self._console.snapshot())
+        return self._end_step(reports)
 
     def look_again_s(self) -> float | None:
         """See `WatchingMachine.look_again_s`."""
         waits = [self._console.look_again_s(now=self._clock())]
+        if self._hands.is_acting:
+            waits.append(ACTING_LOOK_S)
         if self._readiness.seen_at is not None and not self._readiness.is_ready:
             waits.append(STABLE_S / 5)
         known = [wait_s for wait_s in waits if wait_s is not None]
@@ -169,6 +179,10 @@ class TerminalMachine:
         """See `WatchingMachine.note_foreground`."""
         self._foreground = foreground
 
+    def note_person(self, *, is_typing: bool) -> None:
+        """See `WatchingMachine.note_person`."""
+        self._is_person_typing = is_typing
+
     def hear(self, claim: Claim) -> None:
         """Takes the claim of another source; the next look weighs it."""
         self._console.hear(claim)
@@ -192,6 +206,7 @@ class TerminalMachine:
 
     def finish(self) -> Step:
         """Looks once more: the last words of a console may name what ended it."""
+        self._hands.end()
         step = self.look()
         return msgspec.structs.replace(step, consumed=self._fed)
 
@@ -201,26 +216,47 @@ class TerminalMachine:
         return Step()
 
     def prompt(self, delivery: str, text: str) -> Step:
-        """Refuses: nothing is typed into a console that is only watched.
+        """As `type_prompt`."""
+        return self.type_prompt(delivery, text)
 
-        Raises:
-            UsageError: Always; nothing changed.
-        """
-        del delivery, text
-        raise UsageError(
-            "This console is only watched: no prompt can be typed into it yet.",
-            code="delivery_unsupported",
-            hint="Type it yourself with `inspan attach SEAT`.",
-        )
+    @property
+    def can_type(self) -> bool:
+        """See `WatchingMachine.can_type`."""
+        return self._hands.can_type
+
+    def type_prompt(self, delivery: str, text: str, *, ignores: tuple[TypingBlock, ...] = ()) -> Step:
+        """See `WatchingMachine.type_prompt`."""
+        self._hands.begin(delivery, text, self._clock(), ignores)
+        return self._end_step([])
+
+    def typing_block(self) -> TypingBlock:
+        """See `WatchingMachine.typing_block`."""
+        now = self._clock()
+        if self._hands.state.typed is not None:
+            return "typing"
+        return self._sight(self._console.look(now=now), now).block
+
+    def check_write(self, purpose: str) -> TypingBlock:
+        """See `WatchingMachine.check_write`."""
+        now = self._clock()
+        sight = self._sight(self._console.look(now=now), now)
+        return self._hands.check(purpose, sight, self._console.reading, self._console.snapshot())
+
+    def note_written(self, purpose: str, data: bytes, *, block: TypingBlock) -> Step:
+        """See `WatchingMachine.note_written`."""
+        result = "withheld" if block else "done"
+        self._hands.note_written(purpose, data, result=result, block=block, now=self._clock())
+        return self._end_step([])
 
     def cancel(self) -> Step:
-        """Does nothing: no key is pressed in a console that is only watched."""
-        return Step()
+        """Interrupts the prompt that was typed, in the looks that follow, as long as work is seen."""
+        self._hands.interrupt()
+        return self._end_step([])
 
     def answer(self, wire_id: str, option: str | None) -> Step:
-        """Does nothing: what a console asks is answered by a person who is attached."""
-        del wire_id, option
-        return Step()
+        """Answers the dialog that is open, in the looks that follow, as long as it asks the same."""
+        self._hands.answer(wire_id, option, self._clock())
+        return self._end_step([])
 
     def snapshot(self) -> bytes:
         """The newest checkpoint and what was said last, as JSON."""
@@ -237,7 +273,41 @@ class TerminalMachine:
             self._console.resize(size)
         self._size = size
 
+    def _end_step(self, reports: list[Reported]) -> Step:
+        """The step with what the hands say and do; they are durable with it."""
+        hands = self._hands
+        said, outgoing = (*reports, *hands.reports), tuple(hands.outgoing)
+        hands.reports, hands.outgoing = [], []
+        changed = bool(said) or bool(outgoing) or hands.state is not self._kept.hands
+        self._kept = msgspec.structs.replace(self._kept, hands=hands.state)
+        return Step(reports=said, outgoing=outgoing, changed=changed)
+
+    def _sight(self, verdict: Verdict, now: datetime) -> Sight:
+        recipe = self._settings.terminal.typing
+        composer = "elsewhere" if recipe is None else read_composer(self._console.snapshot(), recipe.composer)
+        return Sight(now=now, verdict=verdict, composer=composer, block=self._block(verdict, composer))
+
+    def _block(self, verdict: Verdict, composer: ComposerState) -> TypingBlock:
+        """Why nothing may be typed. That nobody knows who has the terminal is reason enough."""
+        if self._foreground.is_harness is not True:
+            return "foreground"
+        if self._is_person_typing:
+            return "person_typing"
+        match verdict.activity:
+            case "needs_input":
+                return "needs_input"
+            case "running":
+                return "running"
+            case "unknown":
+                return "activity_unknown"
+            case "idle":
+                pass
+        if not self._readiness.is_ready:
+            return "not_ready"
+        return "" if composer == "empty" else "draft"
+
     def _open(self) -> None:
+        self._hands = Hands(self._settings.terminal.typing, self._kept.hands)
         checkpoint = self._kept.checkpoint
         if checkpoint is not None:
             checkpoint = msgspec.structs.replace(checkpoint, dump=zlib.decompress(checkpoint.dump))

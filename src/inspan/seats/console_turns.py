@@ -1,0 +1,106 @@
+"""Turns of a console: a prompt is typed when nothing stands in the way, and what is only seen confirms nothing."""
+
+from __future__ import annotations
+
+from inspan.model.delivery import CONSOLE_REASONS, DeliveryState, HeldReason
+from inspan.model.errors import UsageError
+from inspan.model.events import DeliveryHeld, DeliveryRendered, DeliverySending
+from inspan.model.evidence import Source
+from inspan.model.reports import PromptRendered, PromptTakenBack, Reported
+from inspan.model.state import QueuedPrompt
+from inspan.model.typing_recipe import TypingBlock
+from inspan.transports.terminal.message import check_message
+
+from .decision import Decision
+
+__all__ = [
+    "DERIVED",
+    "HELD_BY",
+    "check_typable",
+    "next_typed",
+    "note_rendered",
+    "note_taken_back",
+    "type_next",
+    "what_is_ignored",
+]
+
+DERIVED = (Source.SCREEN, Source.TITLE, Source.PROGRAM_STATUS)
+"""Sources that see a turn end, and not whose it was: they are no witness that a prompt was taken."""
+
+HELD_BY: dict[TypingBlock, HeldReason] = {
+    "not_ready": HeldReason.NOT_READY,
+    "foreground": HeldReason.FOREGROUND,
+    "needs_input": HeldReason.NEEDS_INPUT,
+    "running": HeldReason.BUSY,
+    "typing": HeldReason.BUSY,
+    "activity_unknown": HeldReason.ACTIVITY_UNKNOWN,
+    "draft": HeldReason.DRAFT,
+    "person_typing": HeldReason.PERSON_TYPING,
+}
+"""As what a prompt is held that may not be typed."""
+
+
+def check_typable(decision: Decision, text: str) -> None:
+    """Refuses a prompt that can never be typed.
+
+    Raises:
+        UsageError: `delivery_unsupported`, `message_has_controls`.
+    """
+    if not decision.context.can_type:
+        raise UsageError(
+            f"Nobody said how a prompt is typed into the console of {decision.name}.",
+            code="delivery_unsupported",
+            hint=f"`inspan attach {decision.name}` attaches to it; another mode of the harness may take prompts.",
+        )
+    check_message(text)
+
+
+def next_typed(queue: tuple[QueuedPrompt, ...]) -> QueuedPrompt | None:
+    """The prompt that is typed next: what a console held is held no longer than it does."""
+    return next((prompt for prompt in queue if prompt.held is None or prompt.held in CONSOLE_REASONS), None)
+
+
+def what_is_ignored(prompt: QueuedPrompt) -> tuple[TypingBlock, ...]:
+    """What its operator said not to mind. Neither a draft of somebody's nor another program in front."""
+    if prompt.override:
+        return ("running", "activity_unknown", "needs_input")
+    return ("running",) if prompt.is_urgent else ()
+
+
+def type_next(decision: Decision) -> None:
+    """Begins to type the first prompt of the queue, if nothing stands in the way that counts for it."""
+    seat, launch = decision.seat, decision.launch
+    if launch is None or launch.status == "stopping" or seat.in_flight is not None:
+        return
+    prompt = next_typed(seat.queue)
+    if prompt is None:
+        return
+    block = decision.context.typing_block
+    if block and block not in what_is_ignored(prompt):
+        return
+    decision.emit(
+        DeliverySending(delivery=prompt.delivery, turn=decision.context.new_id("t")),
+        source=Source.CORE,
+        rule="queue.next",
+    )
+
+
+def note_rendered(decision: Decision, reported: Reported, body: PromptRendered) -> None:
+    """Records that the console shows the prompt, or work."""
+    flight = decision.flight
+    if flight is None or flight.delivery != body.delivery:
+        return
+    if flight.state in (DeliveryState.SENDING, DeliveryState.SENT):
+        decision.emit(DeliveryRendered(delivery=body.delivery), source=reported.source, rule=reported.rule)
+
+
+def note_taken_back(decision: Decision, reported: Reported, body: PromptTakenBack) -> None:
+    """Returns a prompt of which nothing went out to the queue."""
+    flight = decision.flight
+    if flight is None or flight.delivery != body.delivery or flight.state is not DeliveryState.SENDING:
+        return
+    decision.emit(
+        DeliveryHeld(delivery=body.delivery, why=HELD_BY.get(body.why, HeldReason.NOT_READY)),
+        source=reported.source,
+        rule=reported.rule,
+    )

@@ -1,0 +1,148 @@
+"""Dialogs: a question that is drawn on the screen, as a request with options, and the keys that answer it.
+
+A dialog is known by a fingerprint of what it asks. Whoever answers it answers that: before each key the screen is
+read again, and where it asks something else no key is pressed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from datetime import datetime
+from typing import Literal
+
+import msgspec
+
+from inspan.model.permission import PermissionOption
+from inspan.model.screen_rules import ScreenRule
+from inspan.model.typing_recipe import ChoiceList, Key
+from inspan.plugin.screen_patterns import compile_pattern
+
+from .evaluating import Match
+from .region import cut_region, shown_rows
+from .screen import Snapshot
+
+__all__ = ["Answering", "Dialog", "DialogRow", "next_keys", "read_dialog"]
+
+MARKS = "❯>›→●○◉◯▶▸*│┃║|╭╮╰╯─━ \t"  # noqa: RUF001 - as they are drawn
+"""What is drawn around an answer's words: it says which one is marked, not what is asked."""
+COUNTING = re.compile(r"\(\d+m?s?[^)]{0,40}\)|\d+ ?s\b")
+MAX_ROWS = 200
+
+
+class DialogRow(msgspec.Struct, frozen=True, kw_only=True):
+    """An answer that is on the screen: its option, its row, and the keys that take it at once."""
+
+    option: PermissionOption
+    row: int
+    is_marked: bool
+    keys: tuple[Key, ...] = ()
+
+
+class Dialog(msgspec.Struct, frozen=True, kw_only=True):
+    """A dialog as it is drawn.
+
+    Attributes:
+        rule: The rule that saw it.
+        fingerprint: Stands for what it asks.
+        subject: What it is about, in its own words.
+        rows: Its answers, from the top.
+    """
+
+    rule: str
+    fingerprint: str
+    subject: str
+    rows: tuple[DialogRow, ...]
+
+
+class Answering(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """An answer on its way.
+
+    Attributes:
+        option: The option's id.
+        phase: `moving` until the mark stands on it, `taken` once it was confirmed.
+        at: When the newest key was pressed.
+        is_writing: A write is on its way.
+        moves: How often the mark was moved.
+    """
+
+    option: str
+    at: datetime
+    phase: Literal["moving", "taken"] = "moving"
+    is_writing: bool = False
+    moves: int = 0
+
+
+def read_dialog(match: Match, snapshot: Snapshot) -> Dialog | None:
+    """The dialog that a rule saw; `None` where nobody said how it is answered, or no answer is on the screen."""
+    rule = match.rule
+    answers = rule.answers
+    if answers is None:
+        return None
+    text = _region_text(rule, snapshot)
+    if text is None:
+        return None
+    lines = text.split("\n")[:MAX_ROWS]
+    marked = compile_pattern(answers.marked) if answers.marked else None
+    rows: list[DialogRow] = []
+    taken: set[int] = set()
+    for choice in answers.choices:
+        pattern = compile_pattern(choice.row)
+        at = next((at for at, line in enumerate(lines) if at not in taken and pattern.search(line)), None)
+        if at is None:
+            continue
+        taken.add(at)
+        option = PermissionOption(
+            id=f"{choice.kind}.{len(rows)}",
+            name=lines[at].strip(MARKS),
+            kind=choice.kind,
+            raw_kind="screen",
+        )
+        is_marked = marked is not None and marked.search(lines[at]) is not None
+        rows.append(DialogRow(option=option, row=at, is_marked=is_marked, keys=choice.keys))
+    if not rows:
+        return None
+    subject = _subject(answers, text) or match.evidence.strip(MARKS)
+    asked = [COUNTING.sub("", line.strip(MARKS)) for line in lines]
+    fingerprint = hashlib.sha256("\n".join([rule.name, *filter(None, asked)]).encode()).hexdigest()[:24]
+    ordered = tuple(sorted(rows, key=lambda row: row.row))
+    return Dialog(rule=rule.name, fingerprint=fingerprint, subject=subject, rows=ordered)
+
+
+def next_keys(dialog: Dialog, answers: ChoiceList, option: str) -> tuple[tuple[Key, ...], bool] | None:
+    """The keys to press now, and whether they take the answer; `None` where it cannot be taken.
+
+    Where the mark has to be moved it is moved only: what is marked then is read again before it is confirmed.
+    """
+    at = next((at for at, row in enumerate(dialog.rows) if row.option.id == option), None)
+    if at is None:
+        return None
+    wanted = dialog.rows[at]
+    if wanted.keys:
+        return wanted.keys, True
+    marked = [place for place, row in enumerate(dialog.rows) if row.is_marked]
+    if len(marked) != 1:
+        return None
+    steps = at - marked[0]
+    if steps == 0:
+        return (answers.confirm,), True
+    return ((answers.next if steps > 0 else answers.previous),) * abs(steps), False
+
+
+def _region_text(rule: ScreenRule, snapshot: Snapshot) -> str | None:
+    text = cut_region(rule.region, shown_rows(snapshot), snapshot.cursor.row)
+    if text is None or not rule.last_match:
+        return text
+    pattern = compile_pattern(rule.last_match)
+    lines = text.split("\n")
+    at = next((at for at in range(len(lines) - 1, -1, -1) if pattern.search(lines[at])), None)
+    return None if at is None else "\n".join(lines[at:])
+
+
+def _subject(answers: ChoiceList, text: str) -> str:
+    if not answers.subject:
+        return ""
+    found = compile_pattern(answers.subject).search(text)
+    if found is None:
+        return ""
+    return (found.groupdict().get("subject") or "").strip(MARKS)[:400]

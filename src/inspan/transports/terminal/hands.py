@@ -1,0 +1,393 @@
+"""Hands: everything that a console seat presses, and what it says of it. Its state is durable as a whole.
+
+One thing is done at a time: a prompt is typed, a turn is interrupted, or a dialog is answered. Each write is decided
+on from what is seen, leaves by core's outbox, and is checked once more right before it goes out.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Literal
+
+import msgspec
+
+from inspan.model.console import KeptError
+from inspan.model.errors import UsageError
+from inspan.model.evidence import Source
+from inspan.model.permission import PermissionOption, ToolCall
+from inspan.model.reports import (
+    PermissionRequested,
+    PermissionWithdrawn,
+    PromptAnswered,
+    PromptRendered,
+    PromptTakenBack,
+    ReportBody,
+    Reported,
+)
+from inspan.model.turn import CallError, TurnOutcome
+from inspan.model.typing_recipe import TypingBlock, TypingRecipe
+from inspan.transports.machine import Outgoing
+
+from .arbitration import Verdict
+from .dialogs import Answering, Dialog, next_keys, read_dialog
+from .evaluating import Reading
+from .keys import encode_keys
+from .message import encode_message
+from .screen import Snapshot
+from .typist import TEXT_IGNORES, Act, Sight, Typed, block_typing, take_step
+
+__all__ = ["Hands", "HandsState", "OpenDialog"]
+
+ANSWER_SHOWS_S = 3.0
+"""How long a dialog may stand after it was answered before it counts as asked again."""
+MOVES = 4
+"""How often the mark is moved at most for one answer."""
+
+FAULTS: dict[str, tuple[str, str]] = {
+    "unsubmitted": (
+        "call_failed",
+        "It was cancelled before it was submitted; its text may stand in the input line.",
+    ),
+    "swallowed": (
+        "typing_swallowed",
+        "The text was typed and did not show up in the input line; it was not submitted.",
+    ),
+    "ignored": (
+        "submit_ignored",
+        "The text stands in the input line, and the keys that submit it were not taken.",
+    ),
+}
+OUTCOMES = {
+    "completed": TurnOutcome.COMPLETED,
+    "failed": TurnOutcome.FAILED,
+    "limited": TurnOutcome.LIMITED,
+    "cancelled": TurnOutcome.CANCELLED,
+}
+
+
+class OpenDialog(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A dialog that was reported.
+
+    Attributes:
+        wire_id: What it was reported as.
+        fingerprint: What it asks.
+        answering: The answer that is on its way.
+    """
+
+    wire_id: str
+    fingerprint: str
+    answering: Answering | None = None
+
+
+class HandsState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What is durable.
+
+    Attributes:
+        typed: The prompt that is on its way.
+        dialog: The dialog that is open.
+        dialogs: How many were reported.
+    """
+
+    typed: Typed | None = None
+    dialog: OpenDialog | None = None
+    dialogs: int = 0
+
+
+_set = msgspec.structs.replace
+
+
+class Hands:
+    """The hands of one console.
+
+    Args:
+        recipe: How prompts are typed; `None` for a console that is only watched.
+        state: As it was.
+
+    Attributes:
+        state: As it is.
+        reports: What is to be said.
+        outgoing: What is to be written.
+    """
+
+    def __init__(self, recipe: TypingRecipe | None, state: HandsState) -> None:
+        self._recipe = recipe
+        self.state = state
+        self.reports: list[Reported] = []
+        self.outgoing: list[Outgoing] = []
+
+    @property
+    def recipe(self) -> TypingRecipe:
+        """How prompts are typed.
+
+        Raises:
+            UsageError: `delivery_unsupported`: nobody said how.
+        """
+        if self._recipe is None:
+            raise UsageError(
+                "Nobody said how a prompt is typed into this console.",
+                code="delivery_unsupported",
+                hint="Type it yourself with `inspan attach SEAT`.",
+            )
+        return self._recipe
+
+    @property
+    def can_type(self) -> bool:
+        """Whether prompts can be typed."""
+        return self._recipe is not None
+
+    @property
+    def is_acting(self) -> bool:
+        """Whether something is on its way, so that the screen is to be looked at often."""
+        answering = None if self.state.dialog is None else self.state.dialog.answering
+        return self.state.typed is not None or answering is not None
+
+    def begin(self, delivery: str, text: str, now: datetime, ignores: tuple[TypingBlock, ...]) -> None:
+        """Takes a prompt; the looks that follow type it, or take it back where something stands in the way.
+
+        Raises:
+            UsageError: `delivery_unsupported`.
+        """
+        _ = self.recipe
+        self.state = _set(self.state, typed=Typed(delivery=delivery, at=now, text=text, ignores=ignores))
+
+    def interrupt(self) -> None:
+        """Remembers that the prompt is to be interrupted.
+
+        One that was not submitted yet never will be; its text stays in the input line.
+        """
+        typed = self.state.typed
+        if typed is not None and not typed.is_cancelled:
+            keys = self.recipe.interrupt
+            self.state = _set(self.state, typed=_set(typed, is_cancelled=True, keys=keys))
+
+    def answer(self, wire_id: str, option: str | None, now: datetime) -> bool:
+        """Begins to answer the dialog that is open; whether it is that one."""
+        opened = self.state.dialog
+        if opened is None or opened.wire_id != wire_id or option is None:
+            return False
+        self.state = _set(self.state, dialog=_set(opened, answering=Answering(option=option, at=now)))
+        return True
+
+    def look(self, sight: Sight, reading: Reading, snapshot: Snapshot) -> None:
+        """Does the next thing, if what is seen allows it."""
+        self._follow_dialog(sight, reading, snapshot)
+        typed = self.state.typed
+        if typed is None:
+            return
+        if typed.text:
+            try:
+                pieces = encode_message(typed.text, self.recipe, snapshot)
+            except UsageError as error:
+                self._refuse(typed.delivery, error)
+                return
+            typed = _set(typed, text="", pieces=pieces)
+        self._act(take_step(typed, sight, self.recipe), typed, sight.verdict, snapshot)
+
+    def witness(self, delivery: str, source: Source, rule: str) -> None:
+        """Takes note that the harness itself said that it works on the prompt."""
+        typed = self.state.typed
+        if typed is not None and typed.delivery == delivery and typed.phase == "submitted":
+            self.state = _set(self.state, typed=_set(typed, phase="working"))
+
+    def note_written(
+        self,
+        purpose: str,
+        data: bytes,
+        *,
+        result: Literal["done", "withheld"],
+        block: TypingBlock,
+        now: datetime,
+    ) -> None:
+        """Takes note of what became of a write of `data`."""
+        typed, opened = self.state.typed, self.state.dialog
+        if purpose == "answer" and opened is not None and opened.answering is not None:
+            answering = _set(opened.answering, is_writing=False, at=now)
+            if result == "withheld":
+                answering = _set(answering, phase="moving")
+            self.state = _set(self.state, dialog=_set(opened, answering=answering))
+            return
+        if typed is None or purpose not in ("type", "submit", "interrupt"):
+            return
+        if result == "done":
+            phase = "submitted" if purpose == "submit" and typed.phase == "typed" else typed.phase
+            at = now if purpose != "interrupt" else typed.at
+            self.state = _set(
+                self.state, typed=_set(typed, is_writing=False, has_text=True, phase=phase, at=at)
+            )
+        elif purpose == "submit":
+            self.state = _set(self.state, typed=_set(typed, is_writing=False, tries=typed.tries - 1, at=now))
+        elif purpose == "interrupt":
+            # What it was to interrupt may be over; what is seen next says so.
+            self.state = _set(self.state, typed=_set(typed, is_writing=False, keys=()))
+        elif typed.has_text:
+            # A part of it stands in the input line; the rest follows once nothing is in the way.
+            self.state = _set(self.state, typed=_set(typed, is_writing=False, pieces=(data, *typed.pieces)))
+        else:
+            self._take_back(typed.delivery, block or "not_ready")
+            self.state = _set(self.state, typed=None)
+
+    def check(self, purpose: str, sight: Sight, reading: Reading, snapshot: Snapshot) -> TypingBlock:
+        """Why a write may not go out now, though it was decided on a moment ago; empty where it may."""
+        typed, opened = self.state.typed, self.state.dialog
+        match purpose:
+            case "type" | "submit" if typed is not None:
+                own = TEXT_IGNORES if typed.has_text else frozenset[TypingBlock]({"typing"})
+                return block_typing(sight, ignores=own | set(typed.ignores))
+            case "interrupt":
+                if sight.block in ("foreground", "person_typing"):
+                    return sight.block
+                return "" if sight.verdict.activity == "running" else "needs_input"
+            case "answer" if opened is not None:
+                if sight.block in ("foreground", "person_typing"):
+                    return sight.block
+                dialog = None if reading.screen is None else read_dialog(reading.screen, snapshot)
+                is_same = dialog is not None and dialog.fingerprint == opened.fingerprint
+                return "" if is_same and sight.verdict.activity == "needs_input" else "needs_input"
+            case _:
+                return "typing"
+
+    def end(self) -> None:
+        """Says that the harness is gone: what was not submitted was certainly not sent."""
+        typed = self.state.typed
+        if typed is not None and typed.phase in ("text", "typed"):
+            self.state = _set(self.state, typed=None)
+
+    def _refuse(self, delivery: str, error: UsageError) -> None:
+        """Says that a prompt cannot be typed into this console as it is."""
+        self.state = _set(self.state, typed=None)
+        call = CallError(code=error.code, message=error.message, hint=error.hint)
+        self._report(
+            PromptAnswered(
+                delivery=delivery,
+                outcome=TurnOutcome.REFUSED,
+                raw_reason=error.code,
+                error=call,
+                declined=True,
+            ),
+            Source.CORE,
+            "typing.refused",
+        )
+
+    def _act(self, act: Act, before: Typed, verdict: Verdict, snapshot: Snapshot) -> None:
+        typed, delivery = act.typed, before.delivery
+        if act.is_rendered:
+            self._report(PromptRendered(delivery=delivery), verdict.source, verdict.rule)
+        if act.text:
+            self.outgoing.append(Outgoing(data=act.text, purpose="type", delivery=delivery))
+        if act.keys:
+            data = encode_keys(act.keys, snapshot)
+            purpose = "submit" if act.press == "submit" else "interrupt"
+            self.outgoing.append(
+                Outgoing(data=data, purpose=purpose, delivery=delivery if purpose == "submit" else None)
+            )
+        if act.taken_back:
+            self._take_back(delivery, act.taken_back)
+        if act.fault:
+            code, message = FAULTS[act.fault]
+            error = CallError(code=code, message=message, hint="`inspan attach SEAT` shows the input line.")
+            self._report(
+                PromptAnswered(
+                    delivery=delivery,
+                    outcome=TurnOutcome.CANCELLED if act.fault == "unsubmitted" else TurnOutcome.FAILED,
+                    raw_reason=act.fault,
+                    error=error,
+                ),
+                Source.CORE,
+                f"typing.{act.fault}",
+            )
+        if act.ending is not None:
+            self._report(
+                PromptAnswered(
+                    delivery=delivery,
+                    outcome=OUTCOMES[act.ending],
+                    raw_reason=verdict.rule,
+                    error=_call_error(act.error),
+                ),
+                verdict.source,
+                verdict.rule,
+            )
+        self.state = _set(self.state, typed=typed)
+
+    def _follow_dialog(self, sight: Sight, reading: Reading, snapshot: Snapshot) -> None:
+        opened = self.state.dialog
+        is_up = sight.verdict.activity == "needs_input" and reading.screen is not None
+        if reading.is_ignored or (opened is None and not is_up):
+            return
+        match = reading.screen
+        dialog = read_dialog(match, snapshot) if is_up and match is not None else None
+        if opened is not None and (dialog is None or dialog.fingerprint != opened.fingerprint):
+            self._report(
+                PermissionWithdrawn(wire_id=opened.wire_id), sight.verdict.source, sight.verdict.rule
+            )
+            opened = None
+            self.state = _set(self.state, dialog=None)
+        if dialog is None:
+            return
+        if opened is None:
+            self._open(dialog, sight, kind=str(sight.verdict.kind or ""))
+        else:
+            self._answer(dialog, opened, sight, reading, snapshot)
+
+    def _open(self, dialog: Dialog, sight: Sight, *, kind: str) -> None:
+        number = self.state.dialogs + 1
+        wire_id = f"screen-{number}-{dialog.fingerprint}"
+        options: tuple[PermissionOption, ...] = tuple(row.option for row in dialog.rows)
+        self.state = _set(
+            self.state,
+            dialogs=number,
+            dialog=OpenDialog(wire_id=wire_id, fingerprint=dialog.fingerprint),
+        )
+        call = ToolCall(id=wire_id, title=dialog.subject, kind=kind)
+        self._report(
+            PermissionRequested(wire_id=wire_id, tool_call=call, options=options), Source.SCREEN, dialog.rule
+        )
+
+    def _answer(
+        self, dialog: Dialog, opened: OpenDialog, sight: Sight, reading: Reading, snapshot: Snapshot
+    ) -> None:
+        answering = opened.answering
+        answers = None if reading.screen is None else reading.screen.rule.answers
+        if answering is None or answers is None or answering.is_writing:
+            return
+        waited_s = (sight.now - answering.at).total_seconds()
+        if answering.phase == "taken":
+            if waited_s >= ANSWER_SHOWS_S:
+                # It stands there still, so it was not answered: it is asked again, as a new request.
+                self._reopen(dialog, opened, sight)
+            return
+        if sight.block in ("foreground", "person_typing") or (answering.moves and waited_s < 0.15):
+            return
+        found = next_keys(dialog, answers, answering.option)
+        if found is None or answering.moves >= MOVES:
+            self._reopen(dialog, opened, sight)
+            return
+        keys, is_taken = found
+        moved = _set(
+            answering,
+            is_writing=True,
+            at=sight.now,
+            phase="taken" if is_taken else "moving",
+            moves=answering.moves + (0 if is_taken else 1),
+        )
+        self.state = _set(self.state, dialog=_set(opened, answering=moved))
+        self.outgoing.append(
+            Outgoing(data=encode_keys(keys, snapshot), purpose="answer", request=opened.wire_id)
+        )
+
+    def _reopen(self, dialog: Dialog, opened: OpenDialog, sight: Sight) -> None:
+        self._report(PermissionWithdrawn(wire_id=opened.wire_id), Source.SCREEN, "dialog.not_answered")
+        self._open(dialog, sight, kind=str(sight.verdict.kind or ""))
+
+    def _take_back(self, delivery: str, block: TypingBlock) -> None:
+        self._report(PromptTakenBack(delivery=delivery, why=block), Source.CORE, "typing.held")
+
+    def _report(self, body: ReportBody, source: Source, rule: str) -> None:
+        self.reports.append(Reported(body=body, source=source, rule=rule))
+
+
+def _call_error(error: KeptError | None) -> CallError | None:
+    if error is None:
+        return None
+    code = error.code or "call_failed"
+    until = f" It resets at {error.resets}." if error.resets else ""
+    return CallError(code=code, message=(error.message or code) + until)

@@ -1,0 +1,254 @@
+"""The typist: one prompt on its way through a console, a step a look. Pure: the time and the sight are arguments.
+
+Nothing is typed blindly: each write is decided on what is seen at that moment, and the text and the keys that
+submit it are writes of their own. What was typed and not submitted was certainly not sent. What was submitted is
+`rendered` once the input line is empty again or work is seen, which confirms nothing; only a witness that carries
+the text starts a turn for certain.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Literal
+
+import msgspec
+
+from inspan.model.console import KeptError
+from inspan.model.typing_recipe import Key, TypingBlock, TypingRecipe
+
+from .arbitration import Verdict
+from .composer import ComposerState
+
+__all__ = ["TEXT_IGNORES", "Act", "Sight", "Typed", "block_typing", "take_step"]
+
+SWALLOWED_S = 5.0
+"""How long text that was typed may take to show up in the input line."""
+IGNORED_S = 10.0
+"""How long submitted text may stand in the input line before it is said that its keys were ignored."""
+FIRST_WORK_S = 3.0
+"""How long after the submission a console may be idle before its turn counts as one that was too short to be seen."""
+IDLE_HOLDS_S = 0.3
+"""How long a console must be seen idle for a turn to be over, where only its screen says so."""
+
+TEXT_IGNORES: frozenset[TypingBlock] = frozenset({"draft", "typing", "not_ready"})
+"""What does not stand in the way of the rest of a text, or of its submission: our own text is the draft."""
+
+Ending = Literal["completed", "failed", "limited", "cancelled"]
+
+
+class Sight(msgspec.Struct, frozen=True, kw_only=True):
+    """What is seen at one moment.
+
+    Attributes:
+        now: The time.
+        verdict: What is believed.
+        composer: The input line.
+        block: Why nothing may be typed; empty where it may.
+    """
+
+    now: datetime
+    verdict: Verdict
+    composer: ComposerState
+    block: TypingBlock
+
+
+class Typed(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """How far a prompt is. Everything of it is durable.
+
+    Attributes:
+        delivery: The delivery.
+        phase: `text` while it is typed, `typed`, `submitted`, `working` once work was seen.
+        at: When the phase began, or its newest write ended.
+        text: The prompt, until it is cut into pieces.
+        pieces: What is still to be typed.
+        is_writing: A write is on its way.
+        has_text: Something of it was typed.
+        ignores: What the operator said not to mind.
+        tries: How often it was submitted.
+        error_before: The error that stood on the screen before it was submitted.
+        is_rendered: It was said that it is seen.
+        idle_since: Since when the console is seen idle.
+        is_cancelled: It is to be interrupted.
+        keys: The keys that are still to be pressed to interrupt it.
+        pressed_at: When the newest of them was.
+    """
+
+    delivery: str
+    at: datetime
+    phase: Literal["text", "typed", "submitted", "working"] = "text"
+    text: str = ""
+    pieces: tuple[bytes, ...] = ()
+    is_writing: bool = False
+    has_text: bool = False
+    ignores: tuple[TypingBlock, ...] = ()
+    tries: int = 0
+    error_before: KeptError | None = None
+    is_rendered: bool = False
+    idle_since: datetime | None = None
+    is_cancelled: bool = False
+    keys: tuple[Key, ...] = ()
+    pressed_at: datetime | None = None
+
+
+class Act(msgspec.Struct, frozen=True, kw_only=True):
+    """What follows from a look.
+
+    Attributes:
+        typed: How far it is now; `None` where it is over.
+        text: Bytes of the text to write.
+        keys: Keys to press, and what for.
+        press: What the keys are for.
+        is_rendered: It is to be said that the prompt is seen.
+        ending: How its turn ended, where it did.
+        error: What it ended with.
+        fault: What went wrong before anything was submitted, or since nothing was taken.
+        taken_back: Why nothing of it was typed; it is to be tried again.
+    """
+
+    typed: Typed | None
+    text: bytes = b""
+    keys: tuple[Key, ...] = ()
+    press: Literal["submit", "interrupt"] = "submit"
+    is_rendered: bool = False
+    ending: Ending | None = None
+    error: KeptError | None = None
+    fault: Literal["", "swallowed", "ignored", "unsubmitted"] = ""
+    taken_back: TypingBlock = ""
+
+
+_set = msgspec.structs.replace
+
+
+def block_typing(sight: Sight, *, ignores: frozenset[TypingBlock] = frozenset()) -> TypingBlock:
+    """Why nothing may be typed, less what does not count here. Another program in front always counts."""
+    return "" if sight.block in ignores and sight.block != "foreground" else sight.block
+
+
+def take_step(typed: Typed, sight: Sight, recipe: TypingRecipe) -> Act:
+    """What follows from one look. At most one write follows from each."""
+    if typed.is_writing:
+        return Act(typed=typed)
+    if typed.is_cancelled and typed.phase in ("text", "typed"):
+        return Act(typed=None, fault="unsubmitted")
+    match typed.phase:
+        case "text":
+            return _type(typed, sight, recipe)
+        case "typed":
+            return _submit(typed, sight, recipe)
+        case "submitted":
+            return _await_work(typed, sight, recipe)
+        case "working":
+            return _await_end(typed, sight, recipe)
+
+
+def _type(typed: Typed, sight: Sight, recipe: TypingRecipe) -> Act:
+    if not typed.pieces:
+        return Act(typed=_set(typed, phase="typed", at=sight.now))
+    own = TEXT_IGNORES if typed.has_text else frozenset[TypingBlock]({"typing"})
+    block = block_typing(sight, ignores=own | set(typed.ignores))
+    if block and not typed.has_text:
+        return Act(typed=None, taken_back=block)
+    if block:
+        return Act(typed=typed)
+    if typed.has_text and _since(typed.at, sight) < recipe.chunk_delay_s:
+        return Act(typed=typed)
+    piece, rest = typed.pieces[0], typed.pieces[1:]
+    return Act(typed=_set(typed, pieces=rest, is_writing=True), text=piece)
+
+
+def _submit(typed: Typed, sight: Sight, recipe: TypingRecipe) -> Act:
+    if _since(typed.at, sight) < recipe.submit_delay_s:
+        return Act(typed=typed)
+    if block_typing(sight, ignores=TEXT_IGNORES | set(typed.ignores)):
+        return Act(typed=typed)
+    if sight.composer == "empty":
+        if _since(typed.at, sight) < SWALLOWED_S:
+            return Act(typed=typed)
+        return Act(typed=None, fault="swallowed")
+    error = typed.error_before if typed.tries else sight.verdict.error
+    pressed = _set(typed, is_writing=True, tries=typed.tries + 1, error_before=error)
+    return Act(typed=pressed, keys=recipe.submit)
+
+
+def _await_work(typed: Typed, sight: Sight, recipe: TypingRecipe) -> Act:
+    verdict = sight.verdict
+    if verdict.activity in ("running", "needs_input"):
+        return _rendered(_set(typed, phase="working", idle_since=None), typed)
+    if verdict.activity == "unknown":
+        return Act(typed=typed)
+    is_told = verdict.source.value in ("program_status", "hook", "protocol")
+    if is_told and verdict.is_turn_over and verdict.at is not None and verdict.at > typed.at:
+        return _end(typed, sight)
+    waited_s = _since(typed.at, sight)
+    if sight.composer == "empty":
+        if _has_new_error(typed, verdict):
+            return _end(typed, sight)
+        if waited_s < FIRST_WORK_S:
+            return _rendered(typed, typed)
+        return _end(typed, sight)
+    if waited_s >= IGNORED_S:
+        return Act(typed=None, fault="ignored")
+    is_due = waited_s >= recipe.submit_gap_s and typed.tries < recipe.submit_tries
+    if is_due and not block_typing(sight, ignores=TEXT_IGNORES | set(typed.ignores)):
+        return Act(typed=_set(typed, is_writing=True, tries=typed.tries + 1), keys=recipe.submit)
+    return Act(typed=typed)
+
+
+def _await_end(typed: Typed, sight: Sight, recipe: TypingRecipe) -> Act:
+    verdict = sight.verdict
+    if verdict.activity != "idle":
+        typed = _set(typed, idle_since=None) if typed.idle_since is not None else typed
+        return _interrupt(typed, sight, recipe)
+    since = typed.idle_since or sight.now
+    is_told = verdict.source.value in ("program_status", "hook", "protocol")
+    if is_told or (sight.now - since).total_seconds() >= IDLE_HOLDS_S:
+        return _end(typed, sight)
+    return Act(typed=_set(typed, idle_since=since))
+
+
+def _interrupt(typed: Typed, sight: Sight, recipe: TypingRecipe) -> Act:
+    """Presses the next key that interrupts, as long as work is seen: in an idle console it would do something else."""
+    if (
+        not typed.keys
+        or sight.verdict.activity != "running"
+        or sight.block in ("foreground", "person_typing")
+    ):
+        return Act(typed=typed)
+    pressed_at = typed.pressed_at
+    if pressed_at is not None and (sight.now - pressed_at).total_seconds() < recipe.interrupt_gap_s:
+        return Act(typed=typed)
+    key, rest = typed.keys[0], typed.keys[1:]
+    pressed = _set(typed, keys=rest, pressed_at=sight.now, is_writing=True)
+    return Act(typed=pressed, keys=(key,), press="interrupt")
+
+
+def _rendered(typed: Typed, before: Typed) -> Act:
+    return Act(typed=_set(typed, is_rendered=True), is_rendered=not before.is_rendered)
+
+
+def _end(typed: Typed, sight: Sight) -> Act:
+    error = sight.verdict.error if _has_new_error(typed, sight.verdict) else None
+    ending: Ending = "completed"
+    if error is not None:
+        ending = "limited" if error.code == "limited" else "failed"
+    elif typed.is_cancelled:
+        ending = "cancelled"
+    return Act(typed=None, ending=ending, error=error, is_rendered=not typed.is_rendered)
+
+
+def _has_new_error(typed: Typed, verdict: Verdict) -> bool:
+    """Whether the error that is kept came after the submission: one that stood there before says nothing of it."""
+    error, before = verdict.error, typed.error_before
+    if error is None:
+        return False
+    if typed.phase == "working":
+        return True
+    return before is None or (error.code, error.rule, error.message) != (
+        before.code,
+        before.rule,
+        before.message,
+    )
+
+
+def _since(at: datetime, sight: Sight) -> float:
+    return (sight.now - at).total_seconds()
