@@ -55,7 +55,8 @@ def _findings(context: Context, target: str | None) -> dict[str, tuple[Finding, 
 def _lint_entry(entry: RegisteredHarness) -> tuple[Finding, ...]:
     if entry.problem is None and entry.manifest is not None:
         # The lowest layer is the harness itself: its recordings and its page lie there.
-        return lint_folder(entry.layered.layers[0].folder, manifest=entry.manifest)
+        lowest, *over = entry.layered.layers
+        return lint_folder(lowest.folder, manifest=entry.manifest, over=tuple(layer.folder for layer in over))
     error = entry.problem or InspanError("It has no manifest.")
     at = str(error.detail.get("file", entry.folder))
     return (Finding(severity="fault", rule="manifest", at=at, message=error.message, hint=error.hint),)

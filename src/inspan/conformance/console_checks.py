@@ -18,9 +18,11 @@ from .console_fixtures import ConsoleSet, ConsoleState, streams_of
 
 __all__ = [
     "ACTIVITY_SIZE",
+    "count_features",
     "find_label_faults",
     "find_loose_lines",
     "find_rule_faults",
+    "has_small_fixture",
     "judge_states",
     "matches",
 ]
@@ -97,9 +99,19 @@ def find_rule_faults(
         yield "it is said to be seen live, and no fixture that it matches was captured live"
     if rule.provenance != "live" and not rule.note:
         yield "it was not seen live, and no note says where it comes from"
+
+
+def has_small_fixture(rule: ScreenRule, sets: Mapping[str, ConsoleSet]) -> bool:
+    """Whether a rule about an activity is held to a screen of `ACTIVITY_SIZE`; true of every other rule."""
     columns, rows = ACTIVITY_SIZE
-    if rule.report in ACTIVITIES and not any(one.columns <= columns and one.rows <= rows for one in seen):
-        yield f"it says what the session does, and no fixture shows that on {columns}x{rows}"
+    seen = (sets[name] for name in {one.partition("/")[0] for one in rule.matches} if name in sets)
+    return rule.report not in ACTIVITIES or any(one.columns <= columns and one.rows <= rows for one in seen)
+
+
+def count_features(rule: ScreenRule) -> int:
+    """How many different things a rule wants to see."""
+    alternatives = (rule.any, rule.title_any, rule.progress_any, rule.last_match, rule.region.anchor)
+    return len(rule.all) + sum(bool(one) for one in alternatives)
 
 
 def find_loose_lines(rule: ScreenRule, screens: Mapping[str, Snapshot]) -> Iterator[str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, cast
 
 import msgspec
 
@@ -18,6 +18,8 @@ from inspan.model.manifest import Manifest, ModeManifest, PostureRule
 from inspan.model.posture import Approvals, Sandbox
 from inspan.plugin.manifest_file import load_manifest
 
+from .console_lint import check_consoles
+from .finding import Finding
 from .outcomes import (
     EXPECTED_FILE,
     Outcomes,
@@ -43,6 +45,13 @@ RULES = {
     "readme": "There is a README.md.",
     "install": "It is said how the program is installed, and which versions were tried.",
     "diagnosis": "A diagnosis says where it is known from.",
+    "screen-rule": "A screen rule names a recorded screen that it must match and one that it must not, and keeps to them.",
+    "screen-label": "The rules say of each recorded screen what its label says.",
+    "screen-line": "No line of a rule can be broken or left out without a recorded screen that fails.",
+    "screen-size": "A rule about an activity is held to a screen of 80x24.",
+    "screen-slow": "No rule takes longer for a look than it may.",
+    "screen-ready": "Ready asks for two features: a sign-in screen with an arrow has one.",
+    "screen-signal": "A console that is said to report something has a rule that sees it.",
 }
 """The rules by name, each in a sentence."""
 
@@ -50,30 +59,15 @@ _PATH = re.compile(r"(?:recordings|tests)/[A-Za-z0-9_./-]*[A-Za-z0-9_]")
 _LEVELS_UP = 5
 
 
-class Finding(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Something that was found.
-
-    Attributes:
-        severity: A `fault`, or an `advice`.
-        rule: A key of `RULES`.
-        at: The key in the manifest, or the file.
-        message: The fact.
-        hint: The next thing to do.
-    """
-
-    severity: Literal["fault", "advice"]
-    rule: str
-    at: str
-    message: str
-    hint: str = ""
-
-
-def lint_folder(folder: Path, *, manifest: Manifest | None = None) -> tuple[Finding, ...]:
+def lint_folder(
+    folder: Path, *, manifest: Manifest | None = None, over: tuple[Path, ...] = ()
+) -> tuple[Finding, ...]:
     """All findings of one harness's folder, faults first.
 
     Args:
         folder: The folder, named as the harness's id.
         manifest: The merged manifest, where the folder is one layer of several.
+        over: The folders of the layers above it, whose recorded screens count as well.
     """
     try:
         known = manifest or load_manifest(folder)
@@ -84,6 +78,7 @@ def lint_folder(folder: Path, *, manifest: Manifest | None = None) -> tuple[Find
         *_check_postures(known),
         *_check_patterns(known),
         *_check_recordings(folder, known),
+        *check_consoles((folder, *over), known),
         *_check_files(folder, known),
         *_check_words(known),
     ]

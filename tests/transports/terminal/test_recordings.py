@@ -11,6 +11,7 @@ from inspan.conformance.console_checks import (
     find_label_faults,
     find_loose_lines,
     find_rule_faults,
+    has_small_fixture,
     judge_states,
 )
 from inspan.conformance.console_fixtures import ConsoleSet
@@ -62,6 +63,7 @@ def test_the_time_when_a_limit_ends_is_kept_where_the_screen_gives_it(harness: s
 def test_every_rule_matches_its_fixtures_and_spares_the_others(harness: str, rule: ScreenRule) -> None:
     sets = {one.name: one for one in recorded_sets(harness)}
     assert list(find_rule_faults(rule, sets, snapshots_of(harness))) == []
+    assert has_small_fixture(rule, sets)
 
 
 @pytest.mark.parametrize(("harness", "rule"), RULES, ids=name_of)

@@ -1,0 +1,68 @@
+"""Signals: by what a mode tells that its session works, and that a person owes it an answer.
+
+They are two questions, with answers of their own. A console without a signal for approvals is not one that asks for
+none: there the screen has to be looked at before anybody takes it for free.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Literal
+
+import msgspec
+
+from inspan.model.manifest import ModeManifest
+from inspan.model.screen_rules import ScreenRule
+
+__all__ = ["Signal", "Signals", "read_signals"]
+
+Signal = Literal["protocol", "output", "title", "screen"]
+"""A message of a protocol, the output of a one-shot run, what a program says in title or progress, or its screen."""
+
+
+class Signals(msgspec.Struct, frozen=True, kw_only=True):
+    """By what a mode tells its state.
+
+    Attributes:
+        activity: By what it is known that work begins and ends; empty where by nothing.
+        needs_input: By what it is known that an answer is owed; empty where by nothing.
+    """
+
+    activity: tuple[Signal, ...] = ()
+    needs_input: tuple[Signal, ...] = ()
+
+    @property
+    def must_look_at_screen(self) -> bool:
+        """Whether there is no signal for approvals, so that a look at the screen alone tells them."""
+        return bool(self.needs_input) and set(self.needs_input) <= {"screen", "title"}
+
+
+def read_signals(mode: ModeManifest) -> Signals:
+    """What a mode's manifest says of its signals: its capabilities, and for a console its rules."""
+    claims = mode.capabilities
+    match mode.transport:
+        case "terminal":
+            rules = mode.terminal.rules.rules if mode.terminal.rules is not None else ()
+            return Signals(
+                activity=_of(rules, "running", "idle"),
+                needs_input=_of(rules, "needs_input"),
+            )
+        case "headless":
+            signal: Signal = "output"
+        case "acp" | "plugin":
+            signal = "protocol"
+    return Signals(
+        activity=(signal,) if claims.activity.is_supported else (),
+        needs_input=(signal,) if claims.permission_report.is_supported else (),
+    )
+
+
+def _of(rules: tuple[ScreenRule, ...], *reports: str) -> tuple[Signal, ...]:
+    found = set(_signals(rules, reports))
+    return tuple(signal for signal in ("title", "screen") if signal in found)
+
+
+def _signals(rules: tuple[ScreenRule, ...], reports: tuple[str, ...]) -> Iterator[Signal]:
+    for rule in rules:
+        if rule.report in reports:
+            yield "screen" if rule.reads_screen else "title"
