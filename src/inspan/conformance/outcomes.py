@@ -21,6 +21,7 @@ from inspan.plugin.last_words import read_last_words
 
 from .headless_replay import replay_headless
 from .replay import Replay, ReplayedTurn, replay_recording
+from .stream_replay import replay_stream
 
 __all__ = [
     "EXPECTED_FILE",
@@ -106,11 +107,14 @@ class Outcomes(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 def find_recordings(folder: Path, name: str, mode: ModeManifest) -> dict[str, Path]:
     """The recordings of a mode in the folder of a harness's recordings, by the name that is expected something of.
 
-    Conversations are `MODE*.jsonl`; one-shot runs are `MODE/NAME.out`.
+    Conversations are `MODE*.jsonl`, those in records of a harness's own `MODE/NAME.jsonl`; one-shot runs are
+    `MODE/NAME.out`.
     """
     match mode.transport:
         case "acp":
             return {file.name: file for file in sorted(folder.glob(f"{name}*.jsonl"))}
+        case "stream":
+            return {f"{name}/{file.name}": file for file in sorted((folder / name).glob("*.jsonl"))}
         case "headless":
             return {f"{name}/{file.name}": file for file in sorted((folder / name).glob("*.out"))}
         case _:
@@ -125,6 +129,8 @@ def replay_in_mode(recording: Path, mode: ModeManifest) -> Replay:
     """
     if mode.transport == "headless":
         return replay_headless(recording, mode)
+    if mode.transport == "stream":
+        return replay_stream(recording, mode)
     settings = TransportSettings(workspace="/", acp=mode.acp, reads_last_words=bool(mode.turn_text_failures))
     return replay_recording(recording, settings)
 

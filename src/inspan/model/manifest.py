@@ -18,6 +18,7 @@ from .installation import ConfigFolder, Program, SignIn, VersionProbe
 from .posture import Approvals, Sandbox
 from .retrying import RetryNotification
 from .session import Provenance
+from .stream import StreamSettings
 from .terminal import TerminalSettings
 
 __all__ = [
@@ -206,11 +207,12 @@ class ModeManifest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
         acp: Settings of the `acp` transport.
         headless: Settings of the `headless` transport.
         terminal: Settings of the `terminal` transport.
+        stream: Settings of the `stream` transport.
         diagnoses: Known failures.
         turn_text_failures: Failures that the harness tells as the last words of a turn that ends well.
     """
 
-    transport: Literal["acp", "headless", "terminal", "plugin"]
+    transport: Literal["acp", "stream", "headless", "terminal", "plugin"]
     program: Program | None = None
     launch: LaunchArguments = LaunchArguments()
     resume: LaunchArguments = LaunchArguments()
@@ -225,6 +227,7 @@ class ModeManifest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     acp: AcpSettings = AcpSettings()
     headless: HeadlessSettings = HeadlessSettings()
     terminal: TerminalSettings = TerminalSettings()
+    stream: StreamSettings = StreamSettings()
     diagnoses: tuple[Diagnosis, ...] = ()
     turn_text_failures: tuple[TurnTextFailure, ...] = ()
 

@@ -11,6 +11,7 @@ from .headless import HeadlessSettings
 from .manifest import AcpSettings
 from .posture import Posture
 from .session import SessionReference
+from .stream import StreamSettings
 from .terminal import TerminalSettings
 
 __all__ = [
@@ -77,6 +78,7 @@ class TransportSettings(msgspec.Struct, frozen=True, kw_only=True, omit_defaults
         reads_last_words: A rule of the manifest reads the last message of a turn.
         headless: Settings of the `headless` transport.
         terminal: Settings of the `terminal` transport.
+        stream: Settings of the `stream` transport.
         listed_in: Names of the folder that the session to resume must be listed in, where the harness lists its
             sessions; none where that is not to be looked up.
         answers_questions: Forms that the harness wants filled in are answered.
@@ -93,6 +95,7 @@ class TransportSettings(msgspec.Struct, frozen=True, kw_only=True, omit_defaults
     reads_last_words: bool = False
     headless: HeadlessSettings = HeadlessSettings()
     terminal: TerminalSettings = TerminalSettings()
+    stream: StreamSettings = StreamSettings()
     listed_in: tuple[str, ...] = ()
     answers_questions: bool = False
     frame_cap_bytes: int = 64 * 1024 * 1024

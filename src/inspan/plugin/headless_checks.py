@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator
 
 from inspan.model.manifest import ModeManifest
-from inspan.model.records import RecordRule
 
 from .faults import Fault
+from .record_checks import check_records
 
 __all__ = ["check_headless"]
 
@@ -31,13 +31,7 @@ def check_headless(mode: ModeManifest, at: str) -> Iterator[Fault]:
         yield Fault(
             key_path=f"{here}.prompt_option", problem="is set", expected="nothing: the prompt is no argument"
         )
-    for index, rule in enumerate(settings.records):
-        if not _means_something(rule):
-            yield Fault(
-                key_path=f"{here}.records[{index}]",
-                problem="means nothing",
-                expected="what the record says, or `ignore = true`",
-            )
+    yield from check_records(settings.records, f"{here}.records")
     yield from _check_lines(mode, here)
     yield from _check_exit_codes(mode, here)
     yield from _check_session(mode, at)
@@ -46,7 +40,7 @@ def check_headless(mode: ModeManifest, at: str) -> Iterator[Fault]:
 def _check_session(mode: ModeManifest, at: str) -> Iterator[Fault]:
     settings = mode.headless
     is_named = any("{session}" in arg for arg in mode.launch.args)
-    if is_named != settings.chooses_session:
+    if is_named != (settings.chooses_session or mode.session_id.kind in ("chosen", "command")):
         yield Fault(
             key_path=f"{at}.headless.chooses_session",
             problem=f"is {str(settings.chooses_session).lower()}",
@@ -97,9 +91,3 @@ def _check_exit_codes(mode: ModeManifest, here: str) -> Iterator[Fault]:
                 expected="each exit status once",
             )
         seen.add(one.status)
-
-
-def _means_something(rule: RecordRule) -> bool:
-    parts = (rule.text, rule.tool, rule.usage, rule.denial, rule.error, rule.retry, rule.ends)
-    flags = (rule.session, rule.accepts, rule.starts, rule.recovers, rule.effective, rule.ignore)
-    return any(part is not None for part in parts) or any(flags)

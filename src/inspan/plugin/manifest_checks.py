@@ -8,8 +8,10 @@ from collections.abc import Iterator
 from inspan.model.capability import EvidenceLevel
 from inspan.model.manifest import LaunchArguments, Manifest, ModeManifest, Program
 
+from .chosen_session import chooses_session
 from .faults import Fault
 from .headless_checks import check_headless
+from .stream_checks import check_stream
 from .terminal_checks import check_terminal
 from .versions import is_range
 
@@ -42,6 +44,7 @@ def find_contradictions(manifest: Manifest) -> list[Fault]:
         found += _check_diagnoses(mode, at)
         found += check_headless(mode, at)
         found += check_terminal(mode, at)
+        found += check_stream(mode, at)
     return found
 
 
@@ -116,7 +119,7 @@ def _check_arguments(mode: ModeManifest, at: str) -> Iterator[Fault]:
         ("fork", mode.fork),
     )
     for name, arguments in sets:
-        is_named = name != "launch" or mode.headless.chooses_session or mode.terminal.chooses_session
+        is_named = name != "launch" or chooses_session(mode)
         with_session = {"workspace", "session"} if is_named else {"workspace"}
         yield from _check_placeholders(arguments.args, f"{at}.{name}.args", with_session)
         for choice in ("model", "effort"):

@@ -15,6 +15,7 @@ from inspan.model.plan import LaunchPlan, LaunchRequest, TransportSettings
 from inspan.model.posture import Posture
 from inspan.model.session import Provenance
 
+from .chosen_session import chooses_session
 from .programs import FoundProgram
 
 __all__ = ["build_plan", "choose_auth", "describe_postures", "find_posture"]
@@ -86,13 +87,19 @@ def build_plan(
     extra: tuple[str, ...] = ()
     variables: dict[str, str] = {}
     for what, wanted, own_args, own_variables, option in (
-        ("model", request.model, arguments.model_args, arguments.model_environment, mode.acp.model_option),
+        (
+            "model",
+            request.model,
+            arguments.model_args,
+            arguments.model_environment,
+            mode.acp.model_option or mode.stream.model_option,
+        ),
         (
             "effort",
             request.effort,
             arguments.effort_args,
             arguments.effort_environment,
-            mode.acp.effort_option,
+            mode.acp.effort_option or mode.stream.effort_option,
         ),
     ):
         if not wanted:
@@ -108,7 +115,7 @@ def build_plan(
                 hint=f"Leave the {what} out, and choose it in the harness's own settings.",
             )
     session = request.reference.id if request.reference and request.attempt != "fresh" else None
-    if session is None and (mode.headless.chooses_session or mode.terminal.chooses_session):
+    if session is None and chooses_session(mode):
         session = str(uuid.uuid4())
     values = {
         "session": session or "",
@@ -150,6 +157,7 @@ def build_plan(
             reads_last_words=bool(mode.turn_text_failures),
             headless=mode.headless,
             terminal=mode.terminal,
+            stream=mode.stream,
             listed_in=_listed_in(request),
             answers_questions=True,
         ),

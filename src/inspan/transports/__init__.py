@@ -18,7 +18,7 @@ __all__ = [
     "open_machine",
 ]
 
-TRANSPORTS = ("acp", "headless", "terminal", "memory")
+TRANSPORTS = ("acp", "stream", "headless", "terminal", "memory")
 """The transports that `open_machine` knows."""
 
 TERMINAL = "terminal"
@@ -46,6 +46,10 @@ def open_machine(transport: str, settings: TransportSettings, snapshot: bytes | 
             from .acp.machine import AcpMachine
 
             return AcpMachine(settings, snapshot=snapshot)
+        case "stream":
+            from .stream.machine import StreamMachine
+
+            return StreamMachine(settings, snapshot=snapshot)
         case "headless":
             from .headless.machine import HeadlessMachine
 

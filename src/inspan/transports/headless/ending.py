@@ -13,7 +13,7 @@ from inspan.model.reports import PromptAnswered, SessionFailed
 from inspan.model.session import ResumeOutcome
 from inspan.model.turn import CallError, TurnOutcome
 from inspan.transports.machine import HarnessEnd
-from inspan.transports.records.ending import read_end
+from inspan.transports.records.ending import has_written, read_end
 from inspan.transports.records.paths import Place
 
 from .saying import Saying
@@ -21,6 +21,8 @@ from .saying import Saying
 __all__ = ["end_by_exit", "end_by_record"]
 
 _TAIL_CHARACTERS = 500
+_TOLD = ("chosen", "environment", "command")
+"""Sources by which a harness is told its session, so that it need not name it."""
 _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 
@@ -89,7 +91,7 @@ def _answer(
             declined=is_unopened and not state.is_started,
             usage=state.usage,
             last_words=state.last_words if saying.settings.reads_last_words else None,
-            model_wrote=_has_written(saying),
+            model_wrote=has_written(state.usage, saying.settings.headless.records),
         ),
         rule,
         source=source,
@@ -98,20 +100,11 @@ def _answer(
         saying.report(SessionFailed(outcome=ResumeOutcome.FAILED, error=error), rule, source=source)
 
 
-def _has_written(saying: Saying) -> bool | None:
-    usage = saying.state.usage
-    if usage is not None and usage.output_tokens is not None:
-        return usage.output_tokens > 0
-    is_counting = any(
-        rule.usage is not None and rule.usage.output for rule in saying.settings.headless.records
-    )
-    return False if is_counting else None
-
-
 def _confirm_session(saying: Saying) -> None:
     """A session whose id core chose is there once its turn is, where the harness named none itself."""
     settings = saying.settings
-    if settings.headless.chooses_session and settings.session_id is not None:
+    is_told = settings.headless.chooses_session or settings.session_source.kind in _TOLD
+    if is_told and settings.session_id is not None:
         saying.name_session(settings.session_id, "chosen_session")
 
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import msgspec
 
-from inspan.model.records import EndRule, ErrorRule
-from inspan.model.turn import CallError, TurnOutcome
+from inspan.model.records import EndRule, ErrorRule, RecordRule
+from inspan.model.turn import CallError, TurnOutcome, Usage
 from inspan.transports.acp.loose import mapping
 
 from .paths import Place, as_token
 
-__all__ = ["error_of_code", "read_end", "read_error"]
+__all__ = ["error_of_code", "has_written", "read_end", "read_error"]
 
 _CODES = {401: "auth_required", 403: "auth_required", 429: "limited"}
 """HTTP statuses that say plainly what failed; everything else is the manifest's to say."""
@@ -64,3 +66,10 @@ def read_end(
         if error is None and outcome is TurnOutcome.FAILED:
             error = CallError(code="call_failed", message="The harness ended its turn with an error.")
     return outcome, error, place.first_text(rule.reason)
+
+
+def has_written(usage: Usage | None, rules: Iterable[RecordRule]) -> bool | None:
+    """Whether tokens that the model wrote were counted; `None` where no rule would count any."""
+    if usage is not None and usage.output_tokens is not None:
+        return usage.output_tokens > 0
+    return False if any(rule.usage is not None and rule.usage.output for rule in rules) else None

@@ -1,0 +1,194 @@
+"""Replay of a recorded conversation in a harness's own records: what the `stream` transport says of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from inspan.model.errors import ManifestError, UsageError
+from inspan.model.manifest import ModeManifest
+from inspan.model.plan import Attempt, TransportSettings
+from inspan.model.reports import PermissionRequested, PromptAnswered, PromptStarted, SessionReady
+from inspan.model.turn import TurnOutcome
+from inspan.transports.acp.loose import mapping, text_in
+from inspan.transports.machine import Step
+from inspan.transports.stream import StreamMachine
+from inspan.transports.stream.templates import recognise
+
+from .recording import RecordedLine, read_recording
+from .replay import Replay, ReplayedPermission, ReplayedReport, ReplayedTurn
+
+__all__ = ["replay_stream"]
+
+_ATTEMPTS: dict[str, Attempt] = {"fresh": "fresh", "resume": "resume", "fork": "fork"}
+
+
+def replay_stream(path: Path, mode: ModeManifest, options: dict[str, str] | None = None) -> Replay:
+    """Plays a recorded conversation to the `stream` transport, which says again what it said. Nothing is started.
+
+    Each process begins with a line `!` whose message has `started` (`fresh`, `resume`, `fork`) and, unless it is
+    fresh, `session`; it may have `chosen`, the id that core chose.
+
+    Args:
+        path: The recording.
+        mode: The mode whose rules are used.
+        options: The session options that were asked for; none are compared with what is in force without them.
+
+    Raises:
+        ManifestError: `recording_invalid`.
+    """
+    player = _Player(mode, options or {})
+    for line in read_recording(path):
+        try:
+            player.take(line)
+        except UsageError as error:
+            raise ManifestError(
+                f"Line {line.number} of {path} comes before a session is open.",
+                code="recording_invalid",
+                hint="Each process begins with a line `!` that says how it was started.",
+                detail={"file": str(path), "line": line.number},
+            ) from error
+    return player.end()
+
+
+class _Player:
+    def __init__(self, mode: ModeManifest, options: dict[str, str]) -> None:
+        self._mode = mode
+        self._options = options
+        self._machine = StreamMachine(self._settings("fresh", None))
+        self._launch = 0
+        self._reports: list[ReplayedReport] = []
+        self._turns: dict[str, ReplayedTurn] = {}
+        self._open: str | None = None
+        self._permissions: dict[int, ReplayedPermission] = {}
+
+    def take(self, line: RecordedLine) -> None:
+        message = mapping(line.message)
+        if line.direction == "!":
+            if message is not None and text_in(message, "started") in _ATTEMPTS:
+                self._begin(line, message)
+            else:
+                self._finish(line)
+        elif self._launch == 0:
+            self._begin(line, {})
+        if line.direction == "<":
+            self._add(line, self._machine.feed(_as_written(line.message) + b"\n"))
+        elif line.direction == ">" and message is not None:
+            self._say(line, message)
+
+    def end(self) -> Replay:
+        ready = (one.report.body for one in self._reports)
+        sessions = (body.session_id for body in ready if isinstance(body, SessionReady))
+        return Replay(
+            launches=self._launch,
+            reports=tuple(self._reports),
+            sessions=tuple(dict.fromkeys(sessions)),
+            turns=tuple(self._turns.values()),
+            permissions=tuple(self._permissions.values()),
+        )
+
+    def _settings(self, attempt: Attempt, session: str | None) -> TransportSettings:
+        return TransportSettings(
+            workspace="/",
+            attempt=attempt,
+            session_id=session,
+            stream=self._mode.stream,
+            config_options=self._options,
+            reads_last_words=bool(self._mode.turn_text_failures),
+        )
+
+    def _begin(self, line: RecordedLine, started: dict[str, Any]) -> None:
+        self._launch += 1
+        attempt = _ATTEMPTS.get(text_in(started, "started"), "fresh")
+        session = text_in(started, "session") or text_in(started, "chosen") or None
+        self._machine, self._open = StreamMachine(self._settings(attempt, session)), None
+        self._add(line, self._machine.start())
+
+    def _finish(self, line: RecordedLine) -> None:
+        self._add(line, self._machine.finish())
+        if self._open is not None:
+            turn = self._turns[self._open]
+            self._turns[self._open] = msgspec.structs.replace(turn, raw_reason=str(line.message))
+            self._open = None
+
+    def _say(self, line: RecordedLine, message: dict[str, Any]) -> None:
+        """Lets the machine say what was said: the handshake it says by itself."""
+        rules = self._mode.stream
+        if rules.prompt is not None and (found := recognise(rules.prompt.write, message)) is not None:
+            self._prompt(line, found)
+        elif rules.cancel is not None and recognise(rules.cancel.write, message) is not None:
+            self._add(line, self._machine.cancel())
+        else:
+            self._answer(line, message)
+
+    def _prompt(self, line: RecordedLine, found: dict[str, Any]) -> None:
+        told = found.get("delivery")
+        delivery = told if isinstance(told, str) else f"{self._launch}.{line.number}"
+        self._turns[delivery] = ReplayedTurn(
+            line=line.number,
+            phase=line.phase,
+            launch=self._launch,
+            delivery=delivery,
+            outcome=TurnOutcome.LOST,
+            raw_reason="",
+        )
+        self._open = delivery
+        self._add(line, self._machine.prompt(delivery, str(found.get("prompt", ""))))
+
+    def _answer(self, line: RecordedLine, message: dict[str, Any]) -> None:
+        """Finds what was answered by answering: the option whose message is the recorded one."""
+        for number, asked in self._permissions.items():
+            if asked.launch != self._launch or asked.is_answered:
+                continue
+            before = self._machine.snapshot()
+            for option in (*(one.id for one in asked.options), None):
+                step = self._machine.answer(asked.wire_id, option)
+                if [msgspec.json.decode(one.data) for one in step.outgoing] == [message]:
+                    self._permissions[number] = msgspec.structs.replace(
+                        asked, is_answered=True, answer=option
+                    )
+                    self._add(line, step)
+                    return
+                self._machine.rollback(before)
+
+    def _add(self, line: RecordedLine, step: Step) -> None:
+        for report in step.reports:
+            self._reports.append(
+                ReplayedReport(
+                    line=line.number, at_s=line.at_s, phase=line.phase, launch=self._launch, report=report
+                )
+            )
+            body = report.body
+            if isinstance(body, PromptStarted):
+                self._change_turn(body.delivery, started=True)
+            elif isinstance(body, PromptAnswered):
+                self._open = None
+                self._change_turn(
+                    body.delivery,
+                    outcome=body.outcome,
+                    raw_reason=body.raw_reason,
+                    declined=body.declined,
+                    error=body.error,
+                    usage=body.usage,
+                    last_words=body.last_words,
+                    model_wrote=body.model_wrote,
+                    answered_line=line.number,
+                )
+            elif isinstance(body, PermissionRequested):
+                self._permissions[line.number] = ReplayedPermission(
+                    line=line.number,
+                    phase=line.phase,
+                    launch=self._launch,
+                    wire_id=body.wire_id,
+                    tool_call=body.tool_call,
+                    options=body.options,
+                )
+
+    def _change_turn(self, delivery: str, **changes: Any) -> None:
+        self._turns[delivery] = msgspec.structs.replace(self._turns[delivery], **changes)
+
+
+def _as_written(message: Any) -> bytes:
+    return message.encode() if isinstance(message, str) else msgspec.json.encode(message)
