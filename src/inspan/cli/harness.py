@@ -51,6 +51,20 @@ def build_harness(parser: Parser) -> None:
     )
     replay.example("inspan harness replay ID screen.raw --size 80x24", "what its console's rules say of it")
     replay.example("inspan harness replay ID wire.jsonl", "the reports that this conversation gives")
+    new = parser.action(
+        "new",
+        "make the folder of a new harness: manifest, rules, recordings, README; no daemon",
+        _new,
+        description="It claims nothing yet, and passes `inspan harness lint`. Nothing that is there is changed.",
+    )
+    new.add_argument("harness", metavar="ID", help="the id of the new harness")
+    new.add_argument(
+        "--from-console",
+        action="store_true",
+        help="its console is all there is (default: it is taken to speak ACP as well)",
+    )
+    new.add_argument("--program", metavar="NAME", help="the name of its program on PATH (default: the id)")
+    new.example("inspan harness new acme --from-console", "then record its console and write rules")
     lint = parser.action(
         "lint",
         "look for what keeps a harness's folder from being what it says; no daemon, no harness",
@@ -253,6 +267,12 @@ def _replay(context: Context, args: Namespace) -> int:
     from .replaying import replay
 
     return replay(context, args.harness, args.recording, mode=args.mode, size=args.size)
+
+
+def _new(context: Context, args: Namespace) -> int:
+    from .scaffold import scaffold
+
+    return scaffold(context, args.harness, program=args.program, is_from_console=args.from_console)
 
 
 def _lint(context: Context, args: Namespace) -> int:
