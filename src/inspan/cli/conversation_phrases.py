@@ -12,6 +12,7 @@ __all__ = ["CONVERSATION_KINDS", "field_words", "tell_conversation"]
 CONVERSATION_KINDS = frozenset(
     [
         "seat_forked",
+        "identity_unclear",
         "config_requested",
         "sessions_requested",
         "session_delete_requested",
@@ -36,6 +37,8 @@ def tell_conversation(kind: str, event: Json) -> list[Piece]:
     match kind:
         case "seat_forked":
             return ["begins with a fork of the conversation of ", bold(text(event, "parent"))]
+        case "identity_unclear":
+            return [warn("its session is not known: "), text(event, "why")]
         case "config_requested":
             return _wanted(event)
         case "sessions_requested":

@@ -21,6 +21,7 @@ from .request_events import HandoffDeclared, HandoffFailed, RequestHandedOff, Re
 from .session import OpenedHow, ResumeOutcome, SessionReference
 from .session_events import (
     ConfigRequested,
+    IdentityUnclear,
     QuestionAnswered,
     QuestionOpened,
     SeatForked,
@@ -376,6 +377,7 @@ Event = (
     | CancelRequested
     | PermissionOpened
     | PermissionAnswered
+    | IdentityUnclear
     | SeatForked
     | ConfigRequested
     | SessionsRequested

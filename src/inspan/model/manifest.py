@@ -18,6 +18,7 @@ from .installation import ConfigFolder, Program, SignIn, VersionProbe
 from .posture import Approvals, Sandbox
 from .retrying import RetryNotification
 from .session import Provenance
+from .session_source import SessionSource
 from .stream import StreamSettings
 from .terminal import TerminalSettings
 
@@ -202,6 +203,7 @@ class ModeManifest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
             build something; where there is none, no start has longer than another.
         stop_grace_s: Seconds between the steps of a stop.
         inactivity_limit_s: Seconds without a word in an open turn after which it is said so; `None` never.
+        session_id: Where the id of a new session comes from.
         capabilities: What the mode can do.
         postures: Postures that it can honour; any other is refused before launch.
         acp: Settings of the `acp` transport.
@@ -222,6 +224,7 @@ class ModeManifest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     cold_start_timeout_s: Annotated[float, msgspec.Meta(gt=0)] | None = None
     stop_grace_s: Annotated[float, msgspec.Meta(ge=0)] = 5.0
     inactivity_limit_s: Annotated[float, msgspec.Meta(gt=0)] | None = 600.0
+    session_id: SessionSource = SessionSource()
     capabilities: Capabilities = Capabilities()
     postures: tuple[PostureRule, ...] = ()
     acp: AcpSettings = AcpSettings()

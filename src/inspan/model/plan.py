@@ -11,6 +11,7 @@ from .headless import HeadlessSettings
 from .manifest import AcpSettings
 from .posture import Posture
 from .session import SessionReference
+from .session_source import SessionSource
 from .stream import StreamSettings
 from .terminal import TerminalSettings
 
@@ -71,6 +72,7 @@ class TransportSettings(msgspec.Struct, frozen=True, kw_only=True, omit_defaults
         workspace: The folder that the session is opened in.
         attempt: Fresh, resume or fork.
         session_id: The session to resume or fork, or the id that core chose for a new one.
+        session_source: Where the id of a new session comes from; the folder of a store is absolute.
         auth_method: The sign-in method to call before a session is opened.
         session_mode: The session mode to set before any prompt.
         config_options: Session options to set before any prompt.
@@ -88,6 +90,7 @@ class TransportSettings(msgspec.Struct, frozen=True, kw_only=True, omit_defaults
     workspace: str
     attempt: Attempt = "fresh"
     session_id: str | None = None
+    session_source: SessionSource = SessionSource()
     auth_method: str | None = None
     session_mode: str | None = None
     config_options: dict[str, str] = {}

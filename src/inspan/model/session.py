@@ -12,10 +12,14 @@ __all__ = ["IdentityState", "OpenedHow", "Provenance", "ResumeOutcome", "Session
 
 
 class Provenance(StrEnum):
-    """Where a session id comes from; an id that the harness reports is preferred to one that we choose."""
+    """Where a session id comes from; an id that the harness reports is preferred to one that we choose.
+
+    `command`: a run before the launch, which made the session.
+    """
 
     REPORTED = "reported"
     CHOSEN = "chosen"
+    COMMAND = "command"
     HOOK = "hook"
     SCREEN = "screen"
     STORE = "store"

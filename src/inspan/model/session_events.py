@@ -9,10 +9,11 @@ import msgspec
 
 from .permission import AnsweredBy
 from .question import QuestionAction, QuestionField
-from .session import SessionReference
+from .session import IdentityState, SessionReference
 
 __all__ = [
     "ConfigRequested",
+    "IdentityUnclear",
     "QuestionAnswered",
     "QuestionOpened",
     "SeatForked",
@@ -46,6 +47,20 @@ class ConfigRequested(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=T
     session_mode: str | None = None
     options: dict[str, str] = {}
     forgets: bool = False
+
+
+class IdentityUnclear(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="identity_unclear"):
+    """The session that a launch made was looked for, and not found for certain; nothing is guessed.
+
+    Attributes:
+        launch: The launch.
+        identity: `not_yet`: none was found; `ambiguous`: several were.
+        why: One sentence.
+    """
+
+    launch: str
+    identity: IdentityState
+    why: str = ""
 
 
 class SessionsRequested(

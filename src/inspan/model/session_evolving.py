@@ -7,7 +7,7 @@ import msgspec
 from .conversation import OptionsOffered, SessionClosed, SettingAnswered
 from .events import EventDraft
 from .request_evolving import evolve_requests
-from .session_events import ConfigRequested, QuestionAnswered, QuestionOpened, SeatForked
+from .session_events import ConfigRequested, IdentityUnclear, QuestionAnswered, QuestionOpened, SeatForked
 from .state import OpenQuestion, SeatState, Setting
 
 __all__ = ["evolve_conversation", "forget_launch"]
@@ -21,6 +21,8 @@ def evolve_conversation(state: SeatState, draft: EventDraft) -> SeatState:
     match event:
         case SeatForked():
             return _set(state, fork_of=event.reference, parent=event.parent)
+        case IdentityUnclear():
+            return state if state.session is not None else _set(state, identity=event.identity)
         case QuestionOpened():
             opened = OpenQuestion(
                 request=event.request,

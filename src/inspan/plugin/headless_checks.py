@@ -40,7 +40,7 @@ def check_headless(mode: ModeManifest, at: str) -> Iterator[Fault]:
 def _check_session(mode: ModeManifest, at: str) -> Iterator[Fault]:
     settings = mode.headless
     is_named = any("{session}" in arg for arg in mode.launch.args)
-    if is_named != settings.chooses_session:
+    if is_named != (settings.chooses_session or mode.session_id.kind in ("chosen", "command")):
         yield Fault(
             key_path=f"{at}.headless.chooses_session",
             problem=f"is {str(settings.chooses_session).lower()}",

@@ -13,6 +13,7 @@ from .faults import Fault
 from .headless_checks import check_headless
 from .stream_checks import check_stream
 from .terminal_checks import check_terminal
+from .session_source_checks import check_session_source
 from .versions import is_range
 
 __all__ = ["PLACEHOLDERS", "find_contradictions"]
@@ -43,6 +44,7 @@ def find_contradictions(manifest: Manifest) -> list[Fault]:
         found += _check_capabilities(manifest, mode, at)
         found += _check_diagnoses(mode, at)
         found += check_headless(mode, at)
+        found += check_session_source(mode, at)
         found += check_terminal(mode, at)
         found += check_stream(mode, at)
     return found
@@ -119,7 +121,7 @@ def _check_arguments(mode: ModeManifest, at: str) -> Iterator[Fault]:
         ("fork", mode.fork),
     )
     for name, arguments in sets:
-        is_named = name != "launch" or chooses_session(mode)
+        is_named = name != "launch" or mode.session_id.kind in ("chosen", "command") or chooses_session(mode)
         with_session = {"workspace", "session"} if is_named else {"workspace"}
         yield from _check_placeholders(arguments.args, f"{at}.{name}.args", with_session)
         for choice in ("model", "effort"):

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from typing import ClassVar
 
+import msgspec
+
 from inspan.model.errors import InspanError
 from inspan.model.plan import LaunchPlan, LaunchRequest, ProbeResult, Problem
 
@@ -13,6 +15,7 @@ from .diagnosing import diagnose
 from .planning import build_plan, find_posture
 from .probing import probe_harness
 from .programs import find_program
+from .session_making import make_session, place_store
 from .values import Classified, ErrorQuery, Nothing, Preflight, Readiness, ReadyQuery
 
 __all__ = ["ManifestPlugin"]
@@ -68,8 +71,16 @@ class ManifestPlugin(HarnessPlugin):
         return Preflight(problems=tuple(problems))
 
     async def launch(self, params: LaunchRequest) -> LaunchPlan:
-        """The plan of a fresh launch."""
-        return self._plan(params)
+        """The plan of a fresh launch; a session that is made before it is made now."""
+        manifest = self.context.manifest
+        command = manifest.modes[params.mode].session_id.command
+        if command is None:
+            return self._plan(params)
+        find_posture(manifest.modes[params.mode], params.posture)
+        environ = self._environ(params)
+        program = find_program(manifest, environ, mode=params.mode)
+        made = await make_session(command, program, environ, name=manifest.name, workspace=params.workspace)
+        return self._plan(params, made_session=made)
 
     async def resume(self, params: LaunchRequest) -> LaunchPlan:
         """The plan of a launch that re-attaches."""
@@ -102,13 +113,25 @@ class ManifestPlugin(HarnessPlugin):
         known = diagnose(params.error, mode.diagnoses if mode else (), sign_in_hint=manifest.sign_in.hint)
         return Classified(error=known)
 
-    def _plan(self, request: LaunchRequest) -> LaunchPlan:
-        return build_plan(
-            self.context.manifest,
+    def _plan(self, request: LaunchRequest, *, made_session: str | None = None) -> LaunchPlan:
+        manifest, environ = self.context.manifest, self._environ(request)
+        plan = build_plan(
+            manifest,
             request,
-            program=find_program(self.context.manifest, self._environ(request), mode=request.mode),
+            program=find_program(manifest, environ, mode=request.mode),
             present=frozenset(self.context.present),
+            made_session=made_session,
         )
+        source = plan.settings.session_source
+        if source.store is None:
+            return plan
+        settings = msgspec.structs.replace(
+            plan.settings,
+            session_source=msgspec.structs.replace(
+                source, store=place_store(source.store, manifest, request.workspace, environ)
+            ),
+        )
+        return msgspec.structs.replace(plan, settings=settings)
 
     def _environ(self, request: LaunchRequest) -> dict[str, str]:
         """What decides which program is found: the operator's PATH for the seat goes before the daemon's."""

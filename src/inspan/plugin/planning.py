@@ -67,6 +67,7 @@ def build_plan(
     *,
     program: FoundProgram,
     present: AbstractSet[str],
+    made_session: str | None = None,
 ) -> LaunchPlan:
     """The plan of a launch, from the manifest alone.
 
@@ -75,6 +76,7 @@ def build_plan(
         request: What is to be launched; its mode exists.
         program: The program that was found.
         present: Names of variables that the harness's process will have from the daemon.
+        made_session: The id of a session that was made for this launch.
 
     Raises:
         UsageError: `posture_unsupported`; `invalid_argument` where the mode takes no model, where a reference
@@ -115,8 +117,14 @@ def build_plan(
                 hint=f"Leave the {what} out, and choose it in the harness's own settings.",
             )
     session = request.reference.id if request.reference and request.attempt != "fresh" else None
+    if session is None:
+        session = made_session
+    if session is None and mode.session_id.kind in ("chosen", "environment"):
+        session = str(uuid.uuid4())
     if session is None and chooses_session(mode):
         session = str(uuid.uuid4())
+    if mode.session_id.variable and session is not None:
+        variables[mode.session_id.variable] = session
     values = {
         "session": session or "",
         "workspace": request.workspace,
@@ -150,6 +158,7 @@ def build_plan(
             workspace=request.workspace,
             attempt=request.attempt,
             session_id=session,
+            session_source=mode.session_id,
             auth_method=choose_auth(mode.acp, _set_names(present, request.environment)),
             session_mode=rule.session_mode,
             config_options=options,

@@ -29,7 +29,9 @@ class ShortRun(msgspec.Struct, frozen=True, kw_only=True):
     status: int | None = None
 
 
-async def run_shortly(argv: list[str], environ: Mapping[str, str], *, timeout_s: float) -> ShortRun:
+async def run_shortly(
+    argv: list[str], environ: Mapping[str, str], *, timeout_s: float, cwd: str | None = None
+) -> ShortRun:
     """Runs a program without input, and never longer than `timeout_s`; its whole group is gone afterwards."""
     try:
         process = await asyncio.create_subprocess_exec(
@@ -38,6 +40,7 @@ async def run_shortly(argv: list[str], environ: Mapping[str, str], *, timeout_s:
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
             env=dict(environ),
+            cwd=cwd,
             start_new_session=True,
         )
     except OSError as error:

@@ -103,7 +103,7 @@ def _check_names(template: Any, here: str, allowed: frozenset[str]) -> Iterator[
 def _check_session(mode: ModeManifest, at: str) -> Iterator[Fault]:
     settings = mode.stream
     is_named = any("{session}" in arg for arg in mode.launch.args)
-    if is_named != settings.chooses_session:
+    if is_named != (settings.chooses_session or mode.session_id.kind in ("chosen", "command")):
         yield Fault(
             key_path=f"{at}.stream.chooses_session",
             problem=f"is {str(settings.chooses_session).lower()}",

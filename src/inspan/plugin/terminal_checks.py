@@ -43,7 +43,7 @@ def check_terminal(mode: ModeManifest, at: str) -> Iterator[Fault]:
 
 def _check_session(mode: ModeManifest, at: str) -> Iterator[Fault]:
     is_named = any("{session}" in arg for arg in mode.launch.args)
-    if is_named != mode.terminal.chooses_session:
+    if is_named != (mode.terminal.chooses_session or mode.session_id.kind in ("chosen", "command")):
         yield Fault(
             key_path=f"{at}.terminal.chooses_session",
             problem=f"is {str(mode.terminal.chooses_session).lower()}",

@@ -49,6 +49,7 @@ from .inputs import (
     QueuePrompt,
     RemoveSeat,
     Resumed,
+    SessionLookedUp,
     StartSeat,
     StopSeat,
     TransportReported,
@@ -128,6 +129,8 @@ def _decide_one(decision: Decision, given: Input) -> None:
         case WriteEnded():
             if _is_live(decision, given.launch):
                 turns.note_write_ended(decision, given)
+        case SessionLookedUp():
+            launching.note_looked_up(decision, given)
         case ProcessExited() | HolderLost():
             launching.end_launch(decision, given)
             turns.launch_next(decision)

@@ -21,6 +21,7 @@ from inspan.model.views import HarnessView
 from inspan.transports import TERMINAL, is_one_shot
 
 from .decision import Context
+from .session_finding import given_provenance
 from .view import HarnessFacts
 
 __all__ = ["Harnesses", "HasLaunches", "Manifests", "context_of", "facts_of", "find_mode", "utc_now"]
@@ -108,6 +109,7 @@ def context_of(harnesses: Harnesses, state: SeatState | None) -> Context:
             resume_type, provenance = manifest.session.resume_type, manifest.session.id_source
             if (one_shot and mode.headless.chooses_session) or mode.stream.chooses_session:
                 provenance = Provenance.CHOSEN
+            provenance = given_provenance(mode) or provenance
     return Context(
         now=utc_now(),
         new_id=new_id,

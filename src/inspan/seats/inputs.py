@@ -8,7 +8,7 @@ import msgspec
 
 from inspan.model.posture import Posture
 from inspan.model.reports import Reported
-from inspan.model.session import SessionReference
+from inspan.model.session import IdentityState, Provenance, SessionReference
 from inspan.model.turn import CallError
 
 from .request_inputs import RequestCommand
@@ -32,6 +32,7 @@ __all__ = [
     "QueuePrompt",
     "RemoveSeat",
     "Resumed",
+    "SessionLookedUp",
     "StartSeat",
     "StopSeat",
     "TransportReported",
@@ -178,6 +179,16 @@ class HolderLost(msgspec.Struct, frozen=True, kw_only=True):
     stderr_tail: str = ""
 
 
+class SessionLookedUp(msgspec.Struct, frozen=True, kw_only=True):
+    """What was found of the session that a launch made, where nothing said its id meanwhile."""
+
+    launch: str
+    identity: IdentityState
+    provenance: Provenance
+    session_id: str | None = None
+    why: str = ""
+
+
 class HandshakeTimedOut(msgspec.Struct, frozen=True, kw_only=True):
     """No session was open in time; `is_cold` says that it was the program's first start on this machine."""
 
@@ -226,6 +237,7 @@ Observation = (
     | HolderUp
     | TransportReported
     | WriteEnded
+    | SessionLookedUp
     | ProcessExited
     | HolderLost
     | HandshakeTimedOut

@@ -23,7 +23,8 @@ from inspan.model.events import (
 from inspan.model.evidence import Source
 from inspan.model.permission import AnsweredBy
 from inspan.model.reports import Connected, ConnectFailed, Reported, SessionFailed, SessionReady
-from inspan.model.session import Provenance, ResumeOutcome, SessionReference
+from inspan.model.session import IdentityState, OpenedHow, Provenance, ResumeOutcome, SessionReference
+from inspan.model.session_events import IdentityUnclear
 from inspan.model.state import SeatState
 from inspan.model.turn import CallError, TurnOutcome
 
@@ -36,6 +37,7 @@ from .inputs import (
     LaunchPlanned,
     LaunchRefused,
     ProcessExited,
+    SessionLookedUp,
     StartSeat,
 )
 from .one_shot import check_start, is_done
@@ -49,6 +51,7 @@ __all__ = [
     "note_connect_failed",
     "note_connected",
     "note_holder_up",
+    "note_looked_up",
     "note_planned",
     "note_refused",
     "note_session_failed",
@@ -78,6 +81,8 @@ def choose_attempt(
     has_failed = state.resume_outcome not in (None, ResumeOutcome.RESUMED)
     if has_failed and not retry and newest is not None and newest.attempt != "fresh":
         return None
+    if state.session is None and state.identity is IdentityState.AMBIGUOUS:
+        return None
     if state.session is None:
         return "fresh" if state.fork_of is None else "fork"
     return "resume" if capabilities.resume.is_supported else None
@@ -106,8 +111,11 @@ def start_seat(decision: Decision, command: StartSeat) -> None:
     attempt = choose_attempt(seat, decision.context.capabilities, fresh=command.fresh, retry=True)
     if attempt is None:
         claim = decision.context.capabilities.resume
+        what = f"The conversation of {seat.name} cannot be resumed in this mode. {claim.note}".rstrip()
+        if seat.identity is IdentityState.AMBIGUOUS:
+            what = f"Which of several sessions is the conversation of {seat.name} is not known."
         raise UsageError(
-            f"The conversation of {seat.name} cannot be resumed in this mode. {claim.note}".rstrip(),
+            what,
             code="resume_decision_needed",
             hint=f"`inspan start {seat.name} --fresh` begins a new conversation; the old one stays in the log.",
             detail={"seat": seat.name, "outcome": str(ResumeOutcome.AWAITING_DECISION)},
@@ -266,6 +274,33 @@ def note_session_ready(decision: Decision, reported: Reported, body: SessionRead
         source=reported.source,
         rule=reported.rule,
         session=body.session_id,
+    )
+
+
+def note_looked_up(decision: Decision, seen: SessionLookedUp) -> None:
+    """Records what was found of the launch's session, once its process has ended."""
+    seat, launch = decision.seat, decision.launch
+    if launch is None or launch.id != seen.launch or seat.session is not None:
+        return
+    rule = f"session.{seen.provenance}"
+    if seen.session_id is None:
+        unclear = IdentityUnclear(launch=launch.id, identity=seen.identity, why=seen.why)
+        decision.emit(unclear, source=Source.CORE, rule=rule)
+        return
+    reference = SessionReference(
+        harness=seat.harness,
+        resume_type=decision.context.resume_type,
+        id=seen.session_id,
+        workspace=seat.workspace,
+        posture=seat.posture,
+        provenance=seen.provenance,
+    )
+    how = OpenedHow.FORKED if launch.attempt == "fork" else OpenedHow.NEW
+    decision.emit(
+        SessionOpened(launch=launch.id, reference=reference, how=how),
+        source=Source.CORE,
+        rule=rule,
+        session=seen.session_id,
     )
 
 

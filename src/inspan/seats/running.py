@@ -47,6 +47,7 @@ from .inputs import (
 from .launch_folder import LaunchFiles, harness_environment, read_files, terminal_size, write_files
 from .link import Link
 from .sessions import check_not_active, with_settings
+from .session_finding import find_session
 from .start_budget import StartMemory, budget_s
 
 __all__ = ["LaunchRunner"]
@@ -428,6 +429,9 @@ class LaunchRunner:
         if link is not None and exited is not None:
             end = HarnessEnd(exit_code=exited.exit_code, signal=exited.signal, stderr_tail=tail)
             await actor.take_end(link, end)
+            looked_up = await find_session(actor.state, folder, tail)
+            if looked_up is not None:
+                await actor.give_surely(looked_up)
         if exited is None:
             await actor.give_surely(HolderLost(launch=launch, stderr_tail=tail), drop_launch=launch)
         else:

@@ -9,6 +9,7 @@ from inspan.model.delivery import DeliveryState, HeldReason
 from inspan.model.evidence import AUTHORITY, Source
 from inspan.model.permission import NeedsInputKind
 from inspan.model.plan import Problem
+from inspan.model.session import IdentityState
 from inspan.model.state import LastTurn, LaunchState, OpenPermission, SeatState
 from inspan.model.views import (
     ActivityView,
@@ -418,6 +419,11 @@ def _notes(state: SeatState, facts: HarnessFacts) -> tuple[str, ...]:
     notes: list[str] = []
     if facts.problem is not None:
         notes.append(facts.problem.message)
+    if state.session is None and state.identity is IdentityState.AMBIGUOUS:
+        notes.append(
+            "Several sessions could be its conversation, so none is taken; "
+            f"`inspan start {state.name} --session ID` names the right one."
+        )
     if facts.scripted:
         notes.append("This harness is a scripted stand-in.")
     if not facts.capabilities.activity.is_supported:

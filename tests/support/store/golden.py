@@ -89,9 +89,10 @@ from inspan.model.request_events import (
     RequestHandedOff,
     RequestSettled,
 )
-from inspan.model.session import OpenedHow, Provenance, ResumeOutcome, SessionReference
+from inspan.model.session import IdentityState, OpenedHow, Provenance, ResumeOutcome, SessionReference
 from inspan.model.session_events import (
     ConfigRequested,
+    IdentityUnclear,
     QuestionAnswered,
     QuestionOpened,
     SeatForked,
@@ -322,6 +323,7 @@ _VALUES: tuple[Event, ...] = (
     UnknownMessage(method="vendor/new", answered=True, raw={"field": True}),
     Noise(lines=3, sample="Welcome"),
     ProtocolFault(code="bad_message", message="A line is no JSON.", fatal=True),
+    IdentityUnclear(launch="l_1", identity=IdentityState.AMBIGUOUS, why="There are two."),
     HandoffDeclared(
         request="r_1", delivery="d_1", to_seat="second", next_delivery="d_2", text="Go on with this."
     ),
