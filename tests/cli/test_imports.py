@@ -65,6 +65,8 @@ def test_help_imports_next_to_nothing() -> None:
         (["daemon", "status"], 64),
         (["seat", "add", "--help"], 64),
         (["run", "--help"], 88),
+        (["screen", "review"], 64),
+        (["attach", "--help"], 72),
     ],
 )
 def test_a_command_imports_the_standard_library_alone(
@@ -72,6 +74,7 @@ def test_a_command_imports_the_standard_library_alone(
 ) -> None:
     daemon.on("GET", "/v1/seats", [])
     daemon.on("GET", "/v1/permissions", [])
+    daemon.on("GET", "/v1/seats/review/screen", {"lines": ["shown"]})
 
     modules = _imported(*words)
 

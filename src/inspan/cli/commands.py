@@ -78,6 +78,12 @@ COMMANDS: dict[str, Command] = {
     "handoff": Command("work", "have a request go on in another seat", "requests", "build_handoff",
                        "Goes on at once where no attempt is under way; otherwise when that has ended without "
                        "settling the request.\nA prompt that was not sent yet is taken out of its queue."),
+    "attach": Command("work", "show a seat's console on this terminal, and type into it", "attaching", "build_attach",
+                      "The console is the harness's own, untouched. Ctrl-\\ twice leaves, and the harness runs on; "
+                      "Ctrl-\\ and s shows what\nscrolled out of sight. One has the keyboard at a time, and the "
+                      "console has the size of their terminal.\nThe screen, its scrollback and its modes are as they "
+                      "were when it ends, and a line says why it ended."),
+    "screen": Command("work", "print what a seat's console shows", "screening", "build_screen"),
     "explain": Command("work", "say why a seat shows what it shows", "work", "build_explain",
                        "Prints the evidence, the strongest first, and which of it decided."),
     "permissions": Command("permissions", "list the permissions that harnesses wait for", "permissions", "build_permissions"),

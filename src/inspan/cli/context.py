@@ -44,6 +44,7 @@ class Context:
         *,
         query: dict[str, object] | None = None,
         body: object = None,
+        headers: dict[str, str] | None = None,
         is_starting: bool = True,
         timeout_s: float = CALL_TIMEOUT_S,
     ) -> object:
@@ -53,7 +54,8 @@ class Context:
             method: The HTTP method.
             path: The path, quoted (see `at`).
             query: Values of the query; those that are `None` are left out.
-            body: The JSON value to send.
+            body: The JSON value to send; bytes go as they are.
+            headers: Further headers of the request.
             is_starting: Whether a daemon may be started for it.
             timeout_s: How long the answer may take.
 
@@ -64,7 +66,9 @@ class Context:
         while True:
             connection = self.connect() if is_starting else self.connect_running()
             try:
-                return call(connection, method, target(path, query), body=body, timeout_s=timeout_s)
+                return call(
+                    connection, method, target(path, query), body=body, headers=headers, timeout_s=timeout_s
+                )
             except HostError as error:
                 # A daemon on its way out has done nothing with the request; the next one will.
                 if error.code != "daemon_stopping" or not is_starting or time.monotonic() > deadline:

@@ -43,7 +43,7 @@ EXIT_MEANINGS: dict[Exit, str] = {
     Exit.INTERNAL: "A fault in Inspan itself, or a check of `doctor` or `demo` that failed.",
     Exit.USAGE: "The command line, or a value in it, has a wrong form. Nothing was done.",
     Exit.UNKNOWN_NAME: "No harness, mode, seat, delivery, turn or permission request of that name exists.",
-    Exit.CONFLICT: "The state forbids it: the name is taken, the request is closed, nothing runs.",
+    Exit.CONFLICT: "The state forbids it: the name is taken, the request is closed, nothing runs, somebody else has the keyboard.",
     Exit.REFUSED: "`run`, `send`: the harness or its model declined the prompt, or it was withdrawn.",
     Exit.LIMITED: "`run`, `send --wait`: a usage limit or a budget ended the turn.",
     Exit.CANCELLED: "`run`, `send --wait`: the turn was cancelled, and the harness confirmed it.",
@@ -71,12 +71,15 @@ _CONFLICTS = frozenset(
         "request_open",
         "permission_closed",
         "permission_of_other_seat",
+        "no_terminal",
         "no_turn",
+        "not_the_writer",
         "nothing_to_run",
         "resume_decision_needed",
         "session_in_use",
         "manifest_conflict",
         "daemon_running",
+        "writer_exists",
     ]
 )
 _GROUPS = {

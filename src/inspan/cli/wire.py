@@ -35,7 +35,12 @@ class Connection:
         self._left: int | None = None
         self._is_done = False
         self.status = 0
-        self.content_type = ""
+        self.headers: dict[str, str] = {}
+
+    @property
+    def content_type(self) -> str:
+        """The type of the body."""
+        return self.headers.get("content-type", "")
 
     def fileno(self) -> int:
         """The socket's descriptor, for `select`."""
@@ -46,11 +51,12 @@ class Connection:
         self._peer.close()
 
     def send(self, method: str, where: str, *, body: object = None, headers: Mapping[str, str]) -> None:
-        """Writes the request, whole."""
-        content = b"" if body is None else json.dumps(body).encode()
+        """Writes the request, whole: a body of bytes as it is, any other value as JSON."""
+        is_raw = isinstance(body, bytes)
+        content = body if isinstance(body, bytes) else b"" if body is None else json.dumps(body).encode()
         lines = [f"{method} {where} HTTP/1.1", "Host: localhost", "Connection: close"]
         if body is not None:
-            lines.append("Content-Type: application/json")
+            lines.append(f"Content-Type: application/{'octet-stream' if is_raw else 'json'}")
         if body is not None or method not in ("GET", "DELETE"):
             lines.append(f"Content-Length: {len(content)}")
         lines.extend(f"{name}: {value}" for name, value in headers.items())
@@ -82,10 +88,9 @@ class Connection:
                     self._is_chunked = value.strip().lower() == "chunked"
                 case "content-length":
                     self._left = int(value)
-                case "content-type":
-                    self.content_type = value.strip()
                 case _:
                     pass
+            self.headers[name.strip().lower()] = value.strip()
 
     def read_some(self) -> bytes | None:
         """The next piece of the body, after at most one read from the socket.
@@ -160,7 +165,13 @@ def connect(socket_path: str) -> Connection:
 
 
 def call(
-    connection: Connection, method: str, where: str, *, body: object = None, timeout_s: float = CALL_TIMEOUT_S
+    connection: Connection,
+    method: str,
+    where: str,
+    *,
+    body: object = None,
+    headers: Mapping[str, str] | None = None,
+    timeout_s: float = CALL_TIMEOUT_S,
 ) -> object:
     """Makes one request and gives the JSON value of its answer; closes the connection.
 
@@ -168,7 +179,7 @@ def call(
         InspanError: What the daemon answered, or `daemon_unreachable` where it gave no answer.
     """
     try:
-        connection.send(method, where, body=body, headers={"Accept": "application/json"})
+        connection.send(method, where, body=body, headers={"Accept": "application/json", **(headers or {})})
         connection.read_head(timeout_s)
         content = connection.read_all()
     except (OSError, ValueError) as error:
