@@ -32,10 +32,10 @@ from inspan.transports import HarnessEnd, is_one_shot, open_machine
 
 from .actor import SeatActor
 from .consoles import LiveConsole, last_lines
+from .handshake import watch_handshake
 from .harnesses import Harnesses
 from .holder_calls import insist, part_from, put_first
 from .inputs import (
-    HandshakeTimedOut,
     HolderLost,
     HolderUp,
     LaunchPlanned,
@@ -46,8 +46,8 @@ from .inputs import (
 )
 from .launch_folder import LaunchFiles, harness_environment, read_files, terminal_size, write_files
 from .link import Link
-from .sessions import check_not_active, with_settings
 from .session_finding import find_session
+from .sessions import check_not_active, with_settings
 from .start_budget import StartMemory, budget_s
 
 __all__ = ["LaunchRunner"]
@@ -329,7 +329,7 @@ class LaunchRunner:
             asyncio.create_task(self._write(actor, link, connection, files)),
             asyncio.create_task(_stop_when_wanted(actor, connection, files)),
             asyncio.create_task(
-                _watch_handshake(actor, link, files, self._starts) if console is None else console.watch()
+                watch_handshake(actor, link, files, self._starts) if console is None else console.watch()
             ),
         ]
         try:
@@ -485,16 +485,3 @@ async def _stop_when_wanted(actor: SeatActor, connection: HolderConnection, file
     eof_grace_s = 0.0 if is_one_shot(files.transport) else files.stop_grace_s
     with contextlib.suppress(HolderError):
         await connection.stop(eof_grace_s=eof_grace_s, term_grace_s=files.stop_grace_s)
-
-
-async def _watch_handshake(actor: SeatActor, link: Link, files: LaunchFiles, starts: StartMemory) -> None:
-    def is_ready(state: SeatState | None) -> bool:
-        live = None if state is None else state.live_launch
-        return live is not None and live.id == link.launch and live.status == "ready"
-
-    limit_s, start = files.handshake_timeout_s, files.start
-    if not await actor.wait_until(is_ready, limit_s):
-        is_cold = start is not None and start.is_cold
-        await actor.give_surely(HandshakeTimedOut(launch=link.launch, timeout_s=limit_s, is_cold=is_cold))
-    elif start is not None:
-        starts.note_ready(start)
