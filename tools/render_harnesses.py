@@ -14,6 +14,7 @@ from inspan.host.registry import HarnessRegistry
 from inspan.model.capability import Claim, EvidenceLevel, Support
 from inspan.model.manifest import Manifest, ModeManifest
 from inspan.model.posture import Sandbox
+from inspan.plugin.signals import read_signals
 
 __all__ = ["main", "render"]
 
@@ -33,12 +34,14 @@ its quirks. `inspan harness show ID` prints the same for the harnesses of your h
 
 How well a claim is backed: **proved** by a run or a recording of one, **probed** by asking the installed program, or
 *declared*: said by somebody, and not tried. `?` is unknown, and never counts as a yes. *Tried with* is the range of
-versions of the mode's program that was tried; nothing means that none was. *Checked on* is the day on which it was
+versions of the mode's program that was tried; nothing means that none was. *Asks by* is by what it is known that a person
+owes an answer: a message of a **protocol**, the **output** of a run, or **title** and **screen**, where there is no signal
+and the console itself is looked at; `?` where nothing is known of it. *Checked on* is the day on which it was
 run or asked last. *Postures* are what a seat may do unasked there, with the sandbox where there is one; any other is refused
 before launch.
 
-| id | harness | mode | tried with | checked on | launch | resume | answer permissions | cancel | context usage | postures |
-|---|---|---|---|---|---|---|---|---|---|---|
+| id | harness | mode | tried with | checked on | asks by | launch | resume | answer permissions | cancel | context usage | postures |
+|---|---|---|---|---|---|---|---|---|---|---|---|
 """
 
 _CLOSING = """
@@ -87,6 +90,7 @@ def _row(manifest: Manifest, name: str, mode: ModeManifest) -> str:
         f"`{name}`",
         f"`{program.tested}`" if program.tested else "",
         checked,
+        _asks_by(mode),
         *map(_shown, claims),
         ", ".join(
             rule.approvals.value if rule.sandbox is Sandbox.NONE else f"{rule.approvals} in {rule.sandbox}"
@@ -94,6 +98,12 @@ def _row(manifest: Manifest, name: str, mode: ModeManifest) -> str:
         ),
     ]
     return "| " + " | ".join(cells) + " |"
+
+
+def _asks_by(mode: ModeManifest) -> str:
+    if mode.capabilities.permission_report.support is Support.UNSUPPORTED:
+        return "asks nothing"
+    return ", ".join(read_signals(mode).needs_input) or "?"
 
 
 def _shown(claim: Claim) -> str:

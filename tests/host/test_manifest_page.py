@@ -24,7 +24,7 @@ def test_the_first_example_is_a_whole_manifest(tmp_path: Path) -> None:
 
 
 def test_the_overlay_example_changes_the_first_one(tmp_path: Path) -> None:
-    [first, overlay, _] = examples()
+    [first, overlay, *_] = examples()
     add_harness(tmp_path / "harnesses", "base", first.replace('"acme" ', '"base" '))
     add_harness(tmp_path / "harnesses", "acme", f'id = "acme"\nextends = "base"\n{overlay}')
 
@@ -33,3 +33,18 @@ def test_the_overlay_example_changes_the_first_one(tmp_path: Path) -> None:
 
 def test_the_entry_point_example_is_in_our_group() -> None:
     assert ENTRY_POINT_GROUP in tomllib.loads(examples()[2])["project"]["entry-points"]
+
+
+def test_the_examples_of_a_console_are_a_mode_and_its_rules(tmp_path: Path) -> None:
+    first = examples()[0]
+    mode, rules = (
+        one for one in examples() if "[modes.terminal.terminal]" in one or "# terminal-rules.toml" in one
+    )
+    posture = '[[modes.terminal.postures]]\napprovals = "ask"\n'
+    folder = add_harness(tmp_path / "harnesses", "acme", f"{first}\n{mode}\n{posture}")
+    (folder / "terminal-rules.toml").write_text(rules, encoding="utf-8")
+
+    known = HarnessRegistry(tmp_path).manifest("acme").modes["terminal"].terminal.rules
+
+    assert known is not None
+    assert [rule.name for rule in known.rules] == ["dialog.permission"]

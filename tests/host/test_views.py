@@ -103,3 +103,15 @@ def test_an_absent_program_comes_with_a_whole_sentence_of_what_to_do(
     probed = asyncio.run(HarnessHost(tmp_path, environ={"PATH": "/no/such"}).probe("acme"))
 
     assert [one.hint for one in probed.problems] == [hint]
+
+
+@pytest.mark.requirement("H-A29", "H-A28")
+def test_a_view_says_by_what_a_console_is_known_to_work_and_to_ask() -> None:
+    modes = {mode.id: mode for mode in HarnessHost(Path("/nowhere"), environ={}).view("gemini").modes}
+
+    console = modes["terminal"]
+    assert (console.activity_by, console.needs_input_by) == (("title", "screen"), ("title", "screen"))
+    assert console.must_look_at_screen
+    assert console.screen_rules > 5
+    assert (modes["acp"].needs_input_by, modes["acp"].must_look_at_screen) == (("protocol",), False)
+    assert modes["headless"].screen_rules == 0

@@ -170,6 +170,8 @@ def _tell(output: Output, harness: Json) -> None:
         for name in ("install", "tested"):
             if said := text(mode, name):
                 output.line("    ", dim(f"{name}  "), said)
+        if said := _signals(mode):
+            output.line("    ", dim("state by  "), said)
         for rule in records(mode, "posture_rules"):
             axes = f"approvals={text(rule, 'approvals')}, sandbox={text(rule, 'sandbox')}"
             output.line("    ", dim("posture  "), axes, "  ", text(rule, "how", default="as it comes"))
@@ -178,6 +180,16 @@ def _tell(output: Output, harness: Json) -> None:
             [(name, _claim(record(mode, "capabilities", name))) for name in record(mode, "capabilities")],
             indent=4,
         )
+
+
+def _signals(mode: Json) -> str:
+    """By what a console's state is known; nothing of the other modes, whose protocol says it."""
+    if text(mode, "transport") != "terminal":
+        return ""
+    by, asks = ", ".join(texts(mode, "activity_by")), ", ".join(texts(mode, "needs_input_by"))
+    looks = "; no signal for approvals: its screen is looked at" if flag(mode, "must_look_at_screen") else ""
+    known = f"{by or 'nothing that is known'}; what it asks by {asks or 'nothing that is known'}{looks}"
+    return f"{known} ({mode.get('screen_rules', 0)} rules)"
 
 
 def _config(config: Json) -> str:

@@ -7,11 +7,12 @@ from typing import Any, Literal
 
 from inspan.model.errors import HarnessError, InspanError
 from inspan.model.harness_views import PostureView
-from inspan.model.manifest import ConfigFolder, Manifest, PostureRule
+from inspan.model.manifest import ConfigFolder, Manifest, ModeManifest, PostureRule
 from inspan.model.plan import ProbeResult, Problem
 from inspan.model.views import HarnessView, ModeView
 from inspan.plugin.planning import describe_postures
 from inspan.plugin.programs import find_program
+from inspan.plugin.signals import read_signals
 
 from .registry import RegisteredHarness
 
@@ -56,20 +57,7 @@ def view_harness(
         maintainer=manifest.maintainer.name,
         tier=manifest.maintainer.tier,
         default_mode=manifest.default_mode,
-        modes=tuple(
-            ModeView(
-                id=name,
-                transport=mode.transport,
-                capabilities={
-                    field: getattr(mode.capabilities, field) for field in mode.capabilities.__struct_fields__
-                },
-                postures=describe_postures(mode),
-                posture_rules=tuple(_view_posture(rule) for rule in mode.postures),
-                install=mode.program.install if mode.program else "",
-                tested=mode.program.tested if mode.program else "",
-            )
-            for name, mode in manifest.modes.items()
-        ),
+        modes=tuple(_view_mode(name, mode) for name, mode in manifest.modes.items()),
         summary=manifest.summary,
         homepage=manifest.homepage,
         scripted=manifest.scripted,
@@ -88,6 +76,25 @@ def view_harness(
         installed=_see_program(manifest, environ),
         problem=Problem.of(problem) if problem else None,
         probe=probe,
+    )
+
+
+def _view_mode(name: str, mode: ModeManifest) -> ModeView:
+    signals, rules = read_signals(mode), mode.terminal.rules
+    return ModeView(
+        id=name,
+        transport=mode.transport,
+        capabilities={
+            field: getattr(mode.capabilities, field) for field in mode.capabilities.__struct_fields__
+        },
+        postures=describe_postures(mode),
+        posture_rules=tuple(_view_posture(rule) for rule in mode.postures),
+        install=mode.program.install if mode.program else "",
+        tested=mode.program.tested if mode.program else "",
+        activity_by=signals.activity,
+        needs_input_by=signals.needs_input,
+        must_look_at_screen=signals.must_look_at_screen,
+        screen_rules=len(rules.rules) if rules is not None else 0,
     )
 
 

@@ -1,12 +1,13 @@
-"""Views of what a harness can be told: postures, and how each is expressed."""
+"""Views of a harness's modes: what each can do, by what it is known, and the postures that it can be told."""
 
 from __future__ import annotations
 
 import msgspec
 
+from .capability import Claim
 from .posture import Approvals, Sandbox
 
-__all__ = ["PostureView"]
+__all__ = ["ModeView", "PostureView"]
 
 
 class PostureView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -25,3 +26,33 @@ class PostureView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     how: str = ""
     source: str = ""
     verified: str = ""
+
+
+class ModeView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A mode of a harness.
+
+    Attributes:
+        id: Its id.
+        transport: Which transport speaks to it.
+        capabilities: What it can do.
+        postures: The postures that it can honour, in words.
+        posture_rules: The same, each with how the harness is told and where that is known from.
+        install: How to install the program of this mode, where it has one of its own.
+        tested: The range of versions of that program that was tried.
+        activity_by: By what it is known that work begins and ends: `protocol`, `output`, `title`, `screen`.
+        needs_input_by: By what it is known that an answer is owed.
+        must_look_at_screen: There is no signal for approvals: a look at the screen alone tells them.
+        screen_rules: How many rules read its console.
+    """
+
+    id: str
+    transport: str
+    capabilities: dict[str, Claim] = {}
+    postures: tuple[str, ...] = ()
+    posture_rules: tuple[PostureView, ...] = ()
+    install: str = ""
+    tested: str = ""
+    activity_by: tuple[str, ...] = ()
+    needs_input_by: tuple[str, ...] = ()
+    must_look_at_screen: bool = False
+    screen_rules: int = 0

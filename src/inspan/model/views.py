@@ -10,12 +10,12 @@ from typing import Any, Literal
 
 import msgspec
 
-from .capability import Claim
 from .console_views import ConsoleExplanation, ConsoleView
+from .context_usage import ContextSource
 from .conversation import OfferedOption
 from .delivery import DeliveryState, HeldReason
 from .evidence import Source
-from .harness_views import PostureView
+from .harness_views import ModeView
 from .installation import ConfigFolder
 from .permission import AnsweredBy, Decision, NeedsInputKind, PermissionOption, ToolCall
 from .plan import ProbeResult, Problem
@@ -264,11 +264,15 @@ class UsageView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         status: `reported`, `not_yet`, `unsupported` or `unknown`.
         used: Tokens in the context.
         size: The context's size in tokens.
+        percent: How much of it is used: a whole percent, rounded down.
+        source: What told it.
     """
 
     status: Literal["reported", "not_yet", "unsupported", "unknown"]
     used: int | None = None
     size: int | None = None
+    percent: int | None = None
+    source: ContextSource | None = None
 
 
 class SeatView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -360,28 +364,6 @@ class ExplainView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     needs_input: tuple[NeedsInput, ...] = ()
     notes: tuple[str, ...] = ()
     console: ConsoleExplanation | None = None
-
-
-class ModeView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A mode of a harness.
-
-    Attributes:
-        id: Its id.
-        transport: Which transport speaks to it.
-        capabilities: What it can do.
-        postures: The postures that it can honour, in words.
-        posture_rules: The same, each with how the harness is told and where that is known from.
-        install: How to install the program of this mode, where it has one of its own.
-        tested: The range of versions of that program that was tried.
-    """
-
-    id: str
-    transport: str
-    capabilities: dict[str, Claim] = {}
-    postures: tuple[str, ...] = ()
-    posture_rules: tuple[PostureView, ...] = ()
-    install: str = ""
-    tested: str = ""
 
 
 class HarnessView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -49,7 +49,7 @@ def read_signals(mode: ModeManifest) -> Signals:
             )
         case "headless":
             signal: Signal = "output"
-        case "acp" | "plugin":
+        case _:
             signal = "protocol"
     return Signals(
         activity=(signal,) if claims.activity.is_supported else (),
