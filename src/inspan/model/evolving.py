@@ -92,6 +92,9 @@ def evolve(state: SeatState | None, draft: EventDraft) -> SeatState:
         return state
     state = _hear(state, draft)
     match event:
+        # What comes most stands first: each case is a look at the class.
+        case MessageChunk() | ToolCallUpdated():
+            return state if state.retrying is None or event.replay else _set(state, retrying=None)
         case SeatRemoved():
             return _set(state, removed=True)
         case LaunchRequested() | LaunchStarting() | LaunchStarted() | LaunchConnected() | LaunchReady():
@@ -137,8 +140,6 @@ def evolve(state: SeatState | None, draft: EventDraft) -> SeatState:
             return _set(state, commands=event.names)
         case Retrying():
             return state if event.replay or state.in_flight is None else _set(state, retrying=event)
-        case MessageChunk() | ToolCallUpdated():
-            return state if state.retrying is None or event.replay else _set(state, retrying=None)
         case UsageUpdated():
             return state if event.replay else _set(state, usage=event)
         case ConsoleJudged():

@@ -31,8 +31,11 @@ _INSERT_EVENT = (
     "INSERT INTO events (position, at, seat, launch, session, turn, source, rule, type, version, body) "
     "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
+# In place: a row that is replaced would leave its index, too, and come back to it.
 _UPSERT_CURSOR = (
-    "INSERT OR REPLACE INTO cursors (launch, seat, offset, next_op, snapshot) VALUES (?, ?, ?, ?, ?)"
+    "INSERT INTO cursors (launch, seat, offset, next_op, snapshot) VALUES (?, ?, ?, ?, ?) "
+    "ON CONFLICT (launch) DO UPDATE SET "
+    "seat = excluded.seat, offset = excluded.offset, next_op = excluded.next_op, snapshot = excluded.snapshot"
 )
 _INSERT_WRITE = "INSERT INTO outbox (launch, op, data, purpose, delivery, request) VALUES (?, ?, ?, ?, ?, ?)"
 
@@ -194,12 +197,16 @@ class Writer:
             database.execute("DELETE FROM outbox WHERE launch = ?", (append.drop_launch,))
 
     def _write_cursors(self, cursors: dict[str, LaunchCursor | None]) -> None:
-        for launch, cursor in cursors.items():
-            if cursor is None:
-                self._database.execute("DELETE FROM cursors WHERE launch = ?", (launch,))
-            else:
-                values = (launch, cursor.seat, cursor.offset, cursor.next_op, cursor.snapshot)
-                self._database.execute(_UPSERT_CURSOR, values)
+        moved = [
+            (launch, cursor.seat, cursor.offset, cursor.next_op, cursor.snapshot)
+            for launch, cursor in cursors.items()
+            if cursor is not None
+        ]
+        gone = [(launch,) for launch, cursor in cursors.items() if cursor is None]
+        if moved:
+            self._database.executemany(_UPSERT_CURSOR, moved)
+        if gone:
+            self._database.executemany("DELETE FROM cursors WHERE launch = ?", gone)
 
     def _do(self, job: Job) -> Outcome:
         try:
