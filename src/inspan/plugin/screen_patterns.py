@@ -27,6 +27,11 @@ SHORT_COUNT = 8
 """A bounded repeat up to this does not count among the repeats."""
 MAX_CHOICES = 8
 """How many optional parts and alternations a pattern may have: each one may double the ways through a text."""
+NOMINAL_ROW = 120
+"""The row on which the worst case of a pattern is reckoned."""
+NOMINAL_ROWS = 40
+MAX_STEPS = 400_000_000
+"""The most steps that the worst text may cost a pattern: some seconds, once, since its rule is left out then."""
 ONE_CHARACTER = frozenset({"LITERAL", "NOT_LITERAL", "IN", "ANY"})
 
 
@@ -57,6 +62,9 @@ def find_capture_fault(pattern: str) -> str:
     return "it has no group that is kept, `message` or `resets`"
 
 
+_LINE_END = ord("\n")
+
+
 @functools.lru_cache(maxsize=4096)
 def _examine(pattern: str) -> tuple[re.Pattern[str] | None, str]:
     try:
@@ -72,7 +80,77 @@ def _examine(pattern: str) -> tuple[re.Pattern[str] | None, str]:
     for what, most in (("repeat", MAX_REPEATS), ("choice", MAX_CHOICES)):
         if not fault and found.count(what) > most:
             fault = f"it has {found.count(what)} parts of the kind `{what}`, and {most} are allowed"
+    if not fault and _worst_steps(tree, compiled) > MAX_STEPS:
+        fault = "its repeats could try too many ways through a screen; let fewer of them match line ends"
     return (None, fault) if fault else (compiled, "")
+
+
+def _worst_steps(tree: Any, compiled: re.Pattern[str]) -> float:
+    """How many steps a pattern takes on the worst text: its starts, times the lengths of all repeats.
+
+    A pattern that begins with a row's begin starts once a row, and a repeat that does not match line ends stays
+    in its row. Lengths in a row share it, so the ways are fewer than their product.
+    """
+    is_anchored = bool(tree) and str(tree[0][0]) == "AT" and str(tree[0][1]).startswith("AT_BEGINNING")
+    steps = float(NOMINAL_ROWS if is_anchored else NOMINAL_ROWS * NOMINAL_ROW)
+    for number, (most, body) in enumerate(_long_repeats(tree)):
+        crosses = any(_matches_line_end(part, compiled) for part in body)
+        length = NOMINAL_ROWS * NOMINAL_ROW if crosses else NOMINAL_ROW
+        steps *= min(length, most) / (number + 2)
+    return steps
+
+
+def _long_repeats(tree: Any) -> list[tuple[float, Any]]:
+    """The repeats that count, wherever they stand: their most, and what is repeated."""
+    found: list[tuple[float, Any]] = []
+    for operator, argument in tree:
+        match str(operator):
+            case "MAX_REPEAT" | "MIN_REPEAT" | "POSSESSIVE_REPEAT":
+                most = float("inf") if str(argument[1]) == "MAXREPEAT" else float(argument[1])
+                if most > SHORT_COUNT:
+                    found.append((most, argument[2]))
+                else:
+                    found += _long_repeats(argument[2])
+            case "BRANCH":
+                found += [one for choice in argument[1] for one in _long_repeats(choice)]
+            case "SUBPATTERN":
+                found += _long_repeats(argument[3])
+            case "ATOMIC_GROUP":
+                found += _long_repeats(argument)
+            case "ASSERT" | "ASSERT_NOT":
+                found += _long_repeats(argument[1])
+            case _:
+                pass
+    return found
+
+
+def _matches_line_end(part: Any, compiled: re.Pattern[str]) -> bool:
+    """Whether one part of what is repeated can match a line end."""
+    operator, argument = str(part[0]), part[1]
+    match operator:
+        case "LITERAL":
+            return argument == _LINE_END
+        case "NOT_LITERAL":
+            return argument != _LINE_END
+        case "ANY":
+            return bool(compiled.flags & re.DOTALL)
+        case "IN":
+            is_negated = str(argument[0][0]) == "NEGATE"
+            return is_negated is not any(_has_line_end(*item) for item in argument)
+        case _:
+            return True
+
+
+def _has_line_end(operator: Any, argument: Any) -> bool:
+    match str(operator):
+        case "LITERAL":
+            return argument == _LINE_END
+        case "RANGE":
+            return argument[0] <= _LINE_END <= argument[1]
+        case "CATEGORY":
+            return str(argument) in ("CATEGORY_SPACE", "CATEGORY_NOT_DIGIT", "CATEGORY_NOT_WORD")
+        case _:
+            return False
 
 
 def _fault_in(tree: Any, found: list[str], *, is_repeated: bool) -> str:

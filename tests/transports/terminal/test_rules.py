@@ -263,6 +263,9 @@ def test_a_rule_that_takes_too_long_is_left_out_and_named() -> None:
         {"last_match": "(a+)+"},
         {"all": ("x",), "capture": "(?P<other>x)"},
         {"title_any": ("(a+)+",)},
+        {"all": (r"[a\n]*[a\n]*b",)},
+        {"all": (r"\s+a[^b]+c",)},
+        {"all": (r"(?s)a.*b.*c",)},
     ],
 )
 def test_a_pattern_that_cannot_be_used_is_refused_with_the_name_of_its_rule(fields: dict[str, Any]) -> None:
