@@ -103,7 +103,7 @@ COMPOSER_RULES = ScreenRules(
             name="limit",
             report="limit",
             priority=480,
-            region=Region(of="above", anchor="^> ", rows=2),
+            region=Region(of="above", anchor="^>( |$)", rows=2),
             all=("^Usage limit reached",),
             capture="^(?P<message>Usage limit reached)\\. Resets at (?P<resets>[0-9apm]+)",
         ),

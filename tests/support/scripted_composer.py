@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import Any
 
 HOME = 2
+PASTE, PASTE_END = b"\x1b[200~", b"\x1b[201~"
 
 
 class Console:
@@ -41,7 +42,6 @@ class Console:
         self.work_s = 0.2
         self.deaf = 0
         self.swallows = False
-        self.is_pasting = False
         self.buffer = b""
         self.read_orders = 0
         self.drawn = ""
@@ -74,7 +74,7 @@ class Console:
         else:
             if self.is_busy:
                 lines += ["* Working (esc to interrupt)"]
-            shown = self.text.split("\n")
+            shown = self.text.split("\n")[-5:]
             row = len(lines) + len(shown)
             lines += ["> " + shown[0], *("  " + more for more in shown[1:]), "  model: scripted"]
             column = HOME + len(shown[-1]) + 1
@@ -86,24 +86,19 @@ class Console:
     def take(self, data: bytes) -> None:
         self.buffer += data
         while self.buffer:
-            for mark, is_pasting in ((b"\x1b[200~", True), (b"\x1b[201~", False)):
-                if self.buffer.startswith(mark):
-                    self.buffer = self.buffer[len(mark) :]
-                    self.is_pasting = is_pasting
-                    if not is_pasting:
-                        self.swallows = False
-                    break
+            if self.buffer.startswith(PASTE):
+                end = self.buffer.find(PASTE_END)
+                if end < 0:
+                    return  # the rest of the paste is on its way
+                raw, self.buffer = self.buffer[len(PASTE) : end], self.buffer[end + len(PASTE_END) :]
+                self.type(raw)
+                self.swallows = False
+            elif 1 < len(self.buffer) < len(PASTE) and PASTE.startswith(self.buffer):
+                return
             else:
-                if 1 < len(self.buffer) < 6 and b"\x1b[200~".startswith(self.buffer[:4]):
-                    return
                 self.take_key()
 
     def take_key(self) -> None:
-        if self.is_pasting:
-            end = self.buffer.find(b"\x1b[201~")
-            raw, self.buffer = (self.buffer, b"") if end < 0 else (self.buffer[:end], self.buffer[end:])
-            self.type(raw)
-            return
         for keys, name in ((b"\x1b[A", "up"), (b"\x1b[B", "down"), (b"\r", "enter"), (b"\x1b", "escape")):
             if self.buffer.startswith(keys):
                 self.buffer = self.buffer[len(keys) :]

@@ -76,7 +76,7 @@ class TypingRecipe(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     composer: Composer
     paste: Literal["bracketed", "plain"] = "bracketed"
     newline: Literal["\r", "\n"] = "\r"
-    chunk_bytes: Annotated[int, msgspec.Meta(ge=1, le=65536)] = 4096
+    chunk_bytes: Annotated[int, msgspec.Meta(ge=1, le=65536)] = 65536
     chunk_delay_s: Annotated[float, msgspec.Meta(ge=0, le=5)] = 0.0
     submit: Annotated[tuple[Key, ...], msgspec.Meta(min_length=1)] = ("enter",)
     submit_delay_s: Annotated[float, msgspec.Meta(ge=0, le=10)] = 0.3

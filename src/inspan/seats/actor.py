@@ -216,6 +216,8 @@ class SeatActor:
             first=ended,
             done=((row.launch, row.op),),
         )
+        if self.console is not None:
+            self.console.wake()
 
     async def finish(self, link: Link) -> None:
         """Takes note that the harness will write no more."""
