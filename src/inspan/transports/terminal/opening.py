@@ -29,7 +29,7 @@ def open_screen(
         engine: The emulator; `ghostty` for everything that has a program at its other end.
 
     Raises:
-        ImportError: The emulator is not installed on this machine.
+        ImportError: The emulator is not installed on this machine; `avt` comes with the extra `avt`.
     """
     match engine:
         case "ghostty":
