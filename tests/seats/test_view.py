@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from inspan.model.capability import Capabilities, Claim, Support
 from inspan.model.content import UsageUpdated
+from inspan.model.context_usage import ContextSource
 from inspan.model.plan import Problem
 from inspan.model.turn import TurnOutcome
 from inspan.seats.inputs import ProcessExited, StopSeat
@@ -63,6 +64,25 @@ def test_a_running_seat_whose_mode_cannot_report_permissions_shows_unknown() -> 
     shown = show_activity(scene.seat, scene.capabilities, scene.now)
     assert shown.value == "unknown"
     assert "waits" in shown.why
+
+
+@pytest.mark.requirement("H-A31")
+@pytest.mark.parametrize(
+    ("usage", "percent"),
+    [
+        (UsageUpdated(used=199, size=200), 99),
+        (UsageUpdated(used=10, size=None), None),
+        (UsageUpdated(percent=12, source=ContextSource.FOOTER), 12),
+    ],
+)
+def test_context_usage_is_shown_as_a_whole_percent_with_what_told_it(
+    usage: UsageUpdated, percent: int | None
+) -> None:
+    scene = Scene().running()
+    assert show_usage(scene.seat, ALL).percent is None
+    scene.report(usage)
+    shown = show_usage(scene.seat, ALL)
+    assert (shown.status, shown.percent, shown.source) == ("reported", percent, usage.source)
 
 
 def test_context_usage_is_named_unsupported_where_the_mode_does_not_report_it() -> None:

@@ -231,7 +231,9 @@ def _content(kind: str, event: Json) -> list[Piece]:
             values = ", ".join(f"{name}={value}" for name, value in record(event, "values").items())
             return [dim(f"session options: {cut(values, _TEXT_COLUMNS)}")]
         case "usage":
-            used, size = number(event, "used"), number(event, "size")
+            used, size, percent = number(event, "used"), number(event, "size"), number(event, "percent")
+            if percent is not None and used is None:
+                return [dim(f"context: {int(percent)} % used, as its {text(event, 'source')} shows")]
             return [dim(f"context: {_count(used)} of {_count(size)} tokens")]
         case "permission_denied":
             return _denied(event)

@@ -206,8 +206,12 @@ def _usage(usage: Json) -> str:
     used, size = number(usage, "used"), number(usage, "size")
     if text(usage, "status") != "reported":
         return text(usage, "status", default="unknown")
+    percent = number(usage, "percent")
+    part = "" if percent is None else f"{int(percent)} %"
+    if used is None and part:
+        return f"{part} (shown by its {text(usage, 'source')})"
     shown = [("unknown" if one is None else str(int(one))) for one in (used, size)]
-    return f"{shown[0]} of {shown[1]} tokens"
+    return f"{shown[0]} of {shown[1]} tokens" + (f", {part}" if part else "")
 
 
 def _launch(launch: Json) -> list[Piece]:

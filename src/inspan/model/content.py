@@ -13,6 +13,7 @@ from typing import Any, Literal
 import msgspec
 
 from .console import ConsoleJudged, ConsoleOpened
+from .context_usage import ContextSource
 from .conversation import (
     OptionsOffered,
     SessionClosed,
@@ -108,11 +109,15 @@ class UsageUpdated(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
         used: Tokens in the context.
         size: The context's size in tokens.
         cost: The harness's own cost value, unchanged.
+        percent: How much of it is used, where the harness says no more than that; a whole percent.
+        source: What told it.
     """
 
     used: int | None = None
     size: int | None = None
     cost: dict[str, Any] | None = None
+    percent: int | None = None
+    source: ContextSource = ContextSource.PROTOCOL
     replay: bool = False
 
 

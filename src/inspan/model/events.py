@@ -399,7 +399,7 @@ def event_type(event: Event | type[Event]) -> str:
     return str(event.__struct_config__.tag)
 
 
-_GROWN = {"seat_added": 2, "delivery_queued": 2, "turn_ended": 2}
+_GROWN = {"usage": 2, "seat_added": 2, "delivery_queued": 2, "turn_ended": 2}
 
 EVENT_VERSIONS: dict[str, int] = {event_type(cls): 1 for cls in get_args(Event)} | _GROWN
 """The current version of every shape, by its type's name."""

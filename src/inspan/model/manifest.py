@@ -12,6 +12,7 @@ from typing import Annotated, Literal
 import msgspec
 
 from .capability import Capabilities
+from .context_usage import ContextUsage
 from .diagnosis import Diagnosis, TurnTextFailure
 from .headless import HeadlessSettings
 from .installation import ConfigFolder, Program, SignIn, VersionProbe
@@ -204,6 +205,7 @@ class ModeManifest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
         stop_grace_s: Seconds between the steps of a stop.
         inactivity_limit_s: Seconds without a word in an open turn after which it is said so; `None` never.
         session_id: Where the id of a new session comes from.
+        context_usage: Where it is told how full the context is.
         capabilities: What the mode can do.
         postures: Postures that it can honour; any other is refused before launch.
         acp: Settings of the `acp` transport.
@@ -225,6 +227,7 @@ class ModeManifest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     stop_grace_s: Annotated[float, msgspec.Meta(ge=0)] = 5.0
     inactivity_limit_s: Annotated[float, msgspec.Meta(gt=0)] | None = 600.0
     session_id: SessionSource = SessionSource()
+    context_usage: ContextUsage = ContextUsage()
     capabilities: Capabilities = Capabilities()
     postures: tuple[PostureRule, ...] = ()
     acp: AcpSettings = AcpSettings()

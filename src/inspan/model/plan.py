@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from .context_usage import ContextUsage
 from .errors import InspanError
 from .headless import HeadlessSettings
 from .manifest import AcpSettings
@@ -81,6 +82,7 @@ class TransportSettings(msgspec.Struct, frozen=True, kw_only=True, omit_defaults
         headless: Settings of the `headless` transport.
         terminal: Settings of the `terminal` transport.
         stream: Settings of the `stream` transport.
+        context_usage: Where it is told how full the context is.
         listed_in: Names of the folder that the session to resume must be listed in, where the harness lists its
             sessions; none where that is not to be looked up.
         answers_questions: Forms that the harness wants filled in are answered.
@@ -99,6 +101,7 @@ class TransportSettings(msgspec.Struct, frozen=True, kw_only=True, omit_defaults
     headless: HeadlessSettings = HeadlessSettings()
     terminal: TerminalSettings = TerminalSettings()
     stream: StreamSettings = StreamSettings()
+    context_usage: ContextUsage = ContextUsage()
     listed_in: tuple[str, ...] = ()
     answers_questions: bool = False
     frame_cap_bytes: int = 64 * 1024 * 1024

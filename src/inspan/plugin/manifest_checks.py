@@ -9,11 +9,12 @@ from inspan.model.capability import EvidenceLevel
 from inspan.model.manifest import LaunchArguments, Manifest, ModeManifest, Program
 
 from .chosen_session import chooses_session
+from .context_usage_checks import check_context_usage
 from .faults import Fault
 from .headless_checks import check_headless
+from .session_source_checks import check_session_source
 from .stream_checks import check_stream
 from .terminal_checks import check_terminal
-from .session_source_checks import check_session_source
 from .versions import is_range
 
 __all__ = ["PLACEHOLDERS", "find_contradictions"]
@@ -44,6 +45,7 @@ def find_contradictions(manifest: Manifest) -> list[Fault]:
         found += _check_capabilities(manifest, mode, at)
         found += _check_diagnoses(mode, at)
         found += check_headless(mode, at)
+        found += check_context_usage(mode, at)
         found += check_session_source(mode, at)
         found += check_terminal(mode, at)
         found += check_stream(mode, at)

@@ -167,6 +167,7 @@ def build_plan(
             headless=mode.headless,
             terminal=mode.terminal,
             stream=mode.stream,
+            context_usage=mode.context_usage,
             listed_in=_listed_in(request),
             answers_questions=True,
         ),

@@ -120,7 +120,13 @@ def show_activity(state: SeatState, capabilities: Capabilities, now: datetime) -
 def show_usage(state: SeatState, capabilities: Capabilities) -> UsageView:
     """How full the context is, or why that is not known."""
     if state.usage is not None:
-        return UsageView(status="reported", used=state.usage.used, size=state.usage.size)
+        usage = state.usage
+        percent = usage.percent
+        if percent is None and usage.used is not None and usage.size:
+            percent = 100 * usage.used // usage.size
+        return UsageView(
+            status="reported", used=usage.used, size=usage.size, percent=percent, source=usage.source
+        )
     match capabilities.context_usage.support:
         case "supported":
             return UsageView(status="not_yet")

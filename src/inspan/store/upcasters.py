@@ -27,6 +27,7 @@ UPCASTERS: dict[tuple[str, int], Upcaster] = {
     ("seat_added", 1): _GREW,
     ("delivery_queued", 1): _GREW,
     ("turn_ended", 1): _GREW,
+    ("usage", 1): _GREW,
 }
 """(type, version) to the function that leads to the version after."""
 

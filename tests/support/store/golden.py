@@ -30,6 +30,7 @@ from inspan.model.content import (
     UnknownUpdate,
     UsageUpdated,
 )
+from inspan.model.context_usage import ContextSource
 from inspan.model.conversation import (
     ListedSession,
     OfferedOption,
@@ -300,7 +301,14 @@ _VALUES: tuple[Event, ...] = (
     CommandsUpdated(names=("review", "test"), replay=True),
     ModeUpdated(current="plan", available=("plan", "code"), replay=True),
     ConfigUpdated(values={"model": "some-model", "depth": 3}, replay=True),
-    UsageUpdated(used=100, size=2000, cost={"amount": 0.5, "currency": "EUR"}, replay=True),
+    UsageUpdated(
+        used=100,
+        size=2000,
+        cost={"amount": 0.5, "currency": "EUR"},
+        percent=5,
+        source=ContextSource.FOOTER,
+        replay=True,
+    ),
     SessionInfoUpdated(title="Mending tests", raw={"title": "Mending tests"}, replay=True),
     PermissionDenied(
         tool="Shell",
@@ -375,6 +383,7 @@ _EARLIER: dict[tuple[str, int], dict[str, Any]] = {
     ("seat_added", 1): {"effort": None},
     ("delivery_queued", 1): {"request": "", "is_urgent": False, "override": ""},
     ("turn_ended", 1): {"doubt": None},
+    ("usage", 1): {"percent": None, "source": ContextSource.PROTOCOL},
 }
 """What a record of an earlier version does not say."""
 

@@ -14,6 +14,7 @@ import msgspec
 
 from inspan.model.console import ConsoleJudged, ConsoleOpened, LostSay
 from inspan.model.console_views import ConsoleExplanation, ForegroundView, ScreenView
+from inspan.model.content import UsageUpdated
 from inspan.model.evidence import Source
 from inspan.model.plan import TransportSettings
 from inspan.model.reports import PromptReady, Reported, SessionReady
@@ -25,6 +26,7 @@ from .arbitration import Verdict
 from .claims import Claim
 from .composer import ComposerState, read_composer
 from .console import NO_RULES, Console, ConsoleCheckpoint
+from .context import read_context
 from .explaining import explain_console, show_screen
 from .hands import Hands, HandsState
 from .identity import IDENTITY
@@ -50,6 +52,7 @@ class _Kept(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     judged: ConsoleJudged | None = None
     readiness: Readiness = NOT_READY
     is_announced: bool = False
+    percent: int | None = None
     hands: HandsState = HandsState()
 
 
@@ -124,6 +127,11 @@ class TerminalMachine:
         before = self._kept.judged
         if before is None or _differs(judged, before):
             reports.append(Reported(body=judged, source=source, rule=rule))
+        where = self._settings.context_usage
+        percent = read_context(where, self._console.snapshot()) if where.pattern else None
+        if percent is not None and percent != self._kept.percent:
+            usage = UsageUpdated(percent=percent, source=where.kind)
+            reports.append(Reported(body=usage, source=Source.SCREEN, rule="terminal.context_usage"))
         is_announced = self._kept.is_announced
         if readiness.is_ready and not is_announced:
             is_announced = True
@@ -145,6 +153,7 @@ class TerminalMachine:
             judged=judged if reports else before,
             readiness=readiness,
             is_announced=is_announced,
+            percent=self._kept.percent if percent is None else percent,
         )
         self._hands.look(self._sight(verdict, now), self._console.reading, self._console.snapshot())
         return self._end_step(reports)
@@ -182,6 +191,8 @@ class TerminalMachine:
     def note_person(self, *, is_typing: bool) -> None:
         """See `WatchingMachine.note_person`."""
         self._is_person_typing = is_typing
+        if is_typing:
+            self._hands.note_person()
 
     def hear(self, claim: Claim) -> None:
         """Takes the claim of another source; the next look weighs it."""
