@@ -21,6 +21,8 @@ from .saying import Saying
 __all__ = ["end_by_exit", "end_by_record"]
 
 _TAIL_CHARACTERS = 500
+_TOLD = ("chosen", "environment", "command")
+"""Sources by which a harness is told its session, so that it need not name it."""
 _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 
@@ -101,7 +103,8 @@ def _answer(
 def _confirm_session(saying: Saying) -> None:
     """A session whose id core chose is there once its turn is, where the harness named none itself."""
     settings = saying.settings
-    if settings.headless.chooses_session and settings.session_id is not None:
+    is_told = settings.headless.chooses_session or settings.session_source.kind in _TOLD
+    if is_told and settings.session_id is not None:
         saying.name_session(settings.session_id, "chosen_session")
 
 
