@@ -67,7 +67,7 @@ def find_label_faults(one: ConsoleSet, rules: ScreenRules, *, with_reports: bool
     """Where the verdict is not what a state's label says, in a sentence each."""
     for name, state, verdict in judge_states(one, rules, with_reports=with_reports):
         if state.state in (*ACTIVITIES, "unknown"):
-            fault = _fault_of(state, verdict)
+            fault = _fault_of(state, verdict, is_live=one.provenance == "live")
             if fault:
                 told = f"{verdict.activity} by {verdict.source}/{verdict.rule}"
                 yield f"{one.name}/{name} is {told}: {fault}"
@@ -131,7 +131,7 @@ def matches(rule: ScreenRule, snapshot: Snapshot) -> bool:
     return any((reading.screen, reading.title, reading.error, reading.ready, reading.is_ignored))
 
 
-def _fault_of(state: ConsoleState, verdict: Verdict) -> str:
+def _fault_of(state: ConsoleState, verdict: Verdict, *, is_live: bool) -> str:
     if verdict.activity != state.state:
         return f"it is {state.state}"
     if state.state == "needs_input":
@@ -148,7 +148,12 @@ def _fault_of(state: ConsoleState, verdict: Verdict) -> str:
         return f"its error is {code}, and one is kept: {str(is_kept).lower()}"
     if state.error and code != state.error:
         return f"its error is {code}, and should be {state.error}"
+    is_draft = "draft" in verdict.signs
+    if is_draft and not state.draft and is_live:
+        return "it shows a draft, and nothing is typed"
     wanted = {*state.signs, *(("retrying",) if state.retrying else ())}
+    if state.draft and state.state == "idle":
+        wanted.add("draft")
     if missing := sorted(wanted - set(verdict.signs)):
         return f"nothing says {', '.join(missing)}"
     return ""

@@ -60,8 +60,8 @@ class ConsoleState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
         osc7501: The last status record of the root, for readers.
         background: For readers: work goes on beside the turn.
         queued: For readers: a prompt waits.
-        retrying: For readers: it waits for another try.
-        draft: For readers: the composer holds typed text.
+        retrying: It waits for another try.
+        draft: The composer holds typed text.
         children: For readers: the last status records of background work, by id.
         note: For readers.
     """

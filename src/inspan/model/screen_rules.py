@@ -95,6 +95,8 @@ class ScreenRule(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, 
         title_none: None of these may match it, and there must be one.
         progress_any: The newest progress report must have one of these states.
         is_alternate: Which screen must be shown.
+        cursor_past: The cursor must stand right of this column: a suggestion in an empty composer leaves it where
+            it was, and typed text does not.
         kind: What a person owes; needed for `needs_input` unless there is a gate.
         gate: Which gate it is; only with `needs_input`.
         code: What the error is; only with `error`.
@@ -119,6 +121,7 @@ class ScreenRule(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, 
     title_none: Patterns = ()
     progress_any: tuple[ProgressName, ...] = ()
     is_alternate: bool | None = None
+    cursor_past: Annotated[int, msgspec.Meta(ge=0, le=1000)] | None = None
     kind: NeedsInputKind | None = None
     gate: Gate | None = None
     code: DiagnosisCode | None = None

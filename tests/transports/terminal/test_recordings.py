@@ -71,3 +71,34 @@ def test_no_line_of_a_rule_can_be_broken_or_left_out_without_a_fixture_that_fail
     harness: str, rule: ScreenRule
 ) -> None:
     assert list(find_loose_lines(rule, snapshots_of(harness))) == []
+
+
+DRAFTS = [
+    (harness, recorded)
+    for harness, recorded in SETS
+    if recorded.provenance == "live" and recorded.terminal == "answering"
+]
+
+
+@pytest.mark.requirement("H-C22")
+@pytest.mark.parametrize(("harness", "recorded"), DRAFTS, ids=name_of)
+def test_typed_text_is_a_draft_and_a_suggestion_in_the_composer_is_none(
+    harness: str, recorded: ConsoleSet
+) -> None:
+    told = {
+        name: "draft" in verdict.signs
+        for name, state, verdict in judge_states(recorded, read_rules(harness))
+        if state.state == "idle"
+    }
+    assert told == {name: recorded.states[name].draft for name in told}
+    assert len(told) > 2
+
+
+@pytest.mark.requirement("H-N10")
+def test_a_prompt_line_that_scrolled_up_over_a_dialog_is_not_ready() -> None:
+    screens = snapshots_of("codex")
+    book = RuleBook(read_rules("codex"))
+    assert any(line.startswith("› ") for line in screens["120x40/approval"].lines)
+    assert book.read(screens["120x40/approval"]).ready is None
+    assert book.read(screens["120x40/ready"]).ready is not None
+    assert book.read(screens["80x24/approval"]).ready is None

@@ -207,6 +207,8 @@ class _Look:
         rule, snapshot = compiled.rule, self._snapshot
         if rule.is_alternate is not None and snapshot.is_alternate is not rule.is_alternate:
             return "the other screen is shown"
+        if rule.cursor_past is not None and snapshot.cursor.column <= rule.cursor_past:
+            return f"the cursor stands at column {snapshot.cursor.column}, where nothing is typed"
         if rule.progress_any and (
             snapshot.progress is None or snapshot.progress.state not in rule.progress_any
         ):
