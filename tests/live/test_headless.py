@@ -9,13 +9,13 @@ import pytest
 
 from support.live import codex, gemini, opencode, pi, qwen
 from support.live.arena import FAKE_KEY
-from support.live.inspan_cli import InspanCli, Json, spoken_text
+from support.live.inspan_cli import InspanCli, spoken_text
 from support.live.netns import Namespace
+from support.live.one_shot import SEAT, add_one_shot_seat, until_over
 from support.live.target import ReadyTarget, Target, open_target
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(600)]  # the first of them may have to install it
 
-SEAT = "tester"
 TARGETS: dict[str, Target] = {
     "codex": codex.TARGET,
     "gemini": gemini.TARGET,
@@ -46,24 +46,13 @@ def inspan(ready: ReadyTarget) -> InspanCli:
 
 
 def with_seat(ready: ReadyTarget, *, name: str = SEAT, posture: str | None = None) -> InspanCli:
-    cli = InspanCli(ready.arena)
     pin = ready.target.pin
-    approvals = posture or POSTURES.get(pin, "ask")
-    where = ("--workspace", str(ready.arena.workspace))
-    how = ("--harness", pin, "--mode", "headless", "--approvals", approvals)
-    cli.call("seat", "add", name, *how, *where)
-    return cli
+    return add_one_shot_seat(ready.arena, pin, name=name, approvals=posture or POSTURES.get(pin, "ask"))
 
 
 def only(*names: str) -> pytest.MarkDecorator:
     """The test is about some of the harnesses alone."""
     return pytest.mark.parametrize("ready", names, indirect=True)
-
-
-def until_over(inspan: InspanCli) -> Json:
-    """The seat, once its run has ended."""
-    inspan.until(lambda: inspan.seat(SEAT)["launch"]["status"] == "ended", "the end of the run")
-    return inspan.seat(SEAT)
 
 
 @pytest.mark.requirement("H-B18", "H-D14", "H-N55")
@@ -174,6 +163,21 @@ def test_prompts_that_come_during_a_run_have_runs_of_their_own(inspan: InspanCli
     turns = [one["event"] for one in events if one["type"] == "turn_ended"]
     assert [turn["delivery"] for turn in turns] == [first["id"], second["id"], third["id"]]
     assert len([one for one in events if one["type"] == "launch_starting"]) == 3
+
+
+@only("codex", "opencode", "pi", "qwen")
+def test_a_fork_knows_what_was_said_and_its_parent_nothing_of_the_fork(inspan: InspanCli) -> None:
+    inspan.send_and_wait(SEAT, "the word is heron")
+    parent = until_over(inspan)["session"]["id"]
+    inspan.call("seat", "fork", SEAT, "branch")
+    assert inspan.send_and_wait("branch", "RECALL please")["turn_outcome"] == "completed"
+    branch = until_over(inspan, "branch")
+    assert branch["session"]["id"] != parent
+    assert spoken_text(inspan.events(), turn=branch["last_turn"]["id"]) == "I was told: the word is heron"
+    assert inspan.send_and_wait(SEAT, "RECALL again")["turn_outcome"] == "completed"
+    seat = until_over(inspan)
+    assert seat["session"]["id"] == parent
+    assert spoken_text(inspan.events(), turn=seat["last_turn"]["id"]) == "I was told: the word is heron"
 
 
 @pytest.mark.requirement("H-F3")

@@ -229,6 +229,20 @@ def test_a_harness_that_forks_only_what_it_has_loaded_loads_it_first_and_the_for
     assert peer.result({"sessionId": "new"}) == [SessionReady(session_id="new", how=OpenedHow.FORKED)]
 
 
+def test_what_was_loaded_to_be_forked_is_closed_where_the_harness_offers_that() -> None:
+    peer = AcpPeer(attempt="fork", session_id=SESSION, acp=AcpSettings(fork_loads_first=True))
+    peer.connect(loadSession=True, sessionCapabilities={"fork": {}, "close": {}})
+    peer.result({})
+
+    assert peer.result({"sessionId": "new"}) == [SessionReady(session_id="new", how=OpenedHow.FORKED)]
+
+    closing = peer.call()
+    assert (closing["method"], closing["params"]) == ("session/close", {"sessionId": SESSION})
+    assert peer.result({}) == []
+    peer.prompt()
+    assert peer.call()["params"]["sessionId"] == "new"
+
+
 def test_a_load_that_fails_before_a_fork_is_the_failure_of_the_fork() -> None:
     peer = forking_what_it_has_loaded()
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
+import pwd
 import shutil
 import subprocess
 import sys
@@ -110,7 +111,9 @@ def _fill_from_pypi(folder: Path, pin: Pin) -> None:
 
 def _python(pin: Pin) -> str:
     """A Python of the pinned minor version: from the `PATH`, or one that pyenv keeps but has not put there."""
-    kept = sorted(Path("~/.pyenv/versions").expanduser().glob(f"{pin.python}.*/bin/python"))
+    # Not below $HOME, which a test points elsewhere.
+    pyenv = Path(os.environ.get("PYENV_ROOT") or Path(pwd.getpwuid(os.getuid()).pw_dir) / ".pyenv")
+    kept = sorted((pyenv / "versions").glob(f"{pin.python}.*/bin/python"))
     for found in (shutil.which(f"python{pin.python}"), *map(str, kept)):
         with contextlib.suppress(InstallError):
             if found and _run([found, "-c", ""], timeout_s=_VERSION_TIMEOUT_S) == "":

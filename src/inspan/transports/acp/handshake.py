@@ -223,6 +223,12 @@ def _on_opened(exchange: Exchange, call: OpenCall, result: Any, error: Any) -> N
         _fail(exchange, ResumeOutcome.FAILED, found, f"acp.{call.kind}.result")
         return
     state.session, state.phase, state.how = session, "setting_up", _HOW[call.kind].value
+    if call.kind == "fork" and exchange.settings.acp.fork_loads_first and "close" in state.offers:
+        # What was loaded to be forked is open here, where nobody wants it, and perhaps nowhere else as long.
+        params = {"sessionId": call.session}
+        exchange.call(
+            OpenCall(kind="other", session=call.session), "session/close", params, purpose="session"
+        )
     if call.kind == "load" and exchange.settings.acp.replay_after_answer and not state.has_ended_replay:
         state.replay = "after"
     rule = f"acp.{call.kind}.result"
