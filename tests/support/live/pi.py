@@ -9,7 +9,24 @@ from typing import Any
 from support.live.arena import FAKE_KEY
 from support.live.target import Target
 
-__all__ = ["TARGET"]
+__all__ = ["TARGET", "write_gate"]
+
+_GATE = """\
+export default function (pi) {
+  pi.on("tool_call", async (event, ctx) => {
+    if (event.toolName !== "bash") return;
+    const command = event.input.command;
+    const blocked = { block: true, reason: "Blocked by a person" };
+    if (command.includes("chosen")) {
+      if ((await ctx.ui.select("Allow this command?", ["Allow", "Block"])) !== "Allow") return blocked;
+    } else if (command.includes("typed")) {
+      if ((await ctx.ui.input("Why should it run?")) === undefined) return blocked;
+    } else if (!(await ctx.ui.confirm("Run it?", command))) {
+      return blocked;
+    }
+  });
+}
+"""
 
 
 def _write_settings(home: Path, model_url: str) -> None:
@@ -26,6 +43,13 @@ def _write_settings(home: Path, model_url: str) -> None:
     (folder / "models.json").write_text(json.dumps(models, indent=2) + "\n", encoding="utf-8")
     settings = {"defaultProvider": "scripted", "defaultModel": "scripted-1"}
     (folder / "settings.json").write_text(json.dumps(settings, indent=2) + "\n", encoding="utf-8")
+
+
+def write_gate(home: Path) -> None:
+    """Write an extension into `home` that asks about every shell command: it has no such questions of its own."""
+    folder = home / ".pi" / "agent" / "extensions"
+    folder.mkdir(parents=True)
+    (folder / "gate.ts").write_text(_GATE, encoding="utf-8")
 
 
 TARGET = Target(pin="pi", write_settings=_write_settings)

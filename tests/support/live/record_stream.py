@@ -104,8 +104,9 @@ class Wire:
             stderr=subprocess.PIPE,
             start_new_session=True,
         )
-        named = {"session": session} if session else {"chosen": plan.settings.session_id or ""}
-        self._keep("!", {"started": attempt, **named})
+        name = "session" if session else "chosen"
+        told = plan.settings.session_id
+        self._keep("!", {"started": attempt} | ({name: told} if told else {}))
         self.machine = StreamMachine(plan.settings)
         self._carry_out(self.machine.start())
         found = self.wait_for(lambda body: isinstance(body, SessionReady | SessionFailed | ConnectFailed))
@@ -204,6 +205,7 @@ class Recorder:
 
     def __init__(self, ready: ReadyTarget, harness: str) -> None:
         self.lines: list[dict[str, Any]] = []
+        self.home = ready.arena.home
         self._ready = ready
         self._harness = harness
         self._started_s = time.monotonic()
@@ -224,6 +226,7 @@ def record(harness: str, walk: str, ready: ReadyTarget) -> None:
     recorder = Recorder(ready, harness)
     WALKS[walk](recorder, _approvals(harness))
     text = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in recorder.lines)
+    text = text.replace(str(ready.arena.root).replace("/", "-"), "-demo")  # as some name their folders
     text = text.replace(str(ready.arena.root), "/demo").replace(str(ready.installed.folder), "/opt/bin")
     text = text.replace(str(Path.home()), "/home/operator").replace(f":{ready.arena.model.port}", ":8099")
     folder = Path(inspan.harnesses.__file__).parent / harness / "recordings" / "stream"
@@ -357,6 +360,23 @@ def _walk_missing(recorder: Recorder, approvals: Approvals) -> None:
             print(error, file=sys.stderr)
 
 
+def _walk_asked(recorder: Recorder, approvals: Approvals) -> None:
+    pi.write_gate(recorder.home)
+    with recorder.wire() as wire:
+        wire.open("fresh", approvals)
+        wire.prompt("confirm-yes", "TOOLSHELL [cmd=echo one > one.txt]")
+        wire.prompt("confirm-no", "TOOLSHELL [cmd=echo two > two.txt]", answer=(OptionKind.REJECT_ONCE,))
+        wire.prompt("select", "TOOLSHELL [cmd=echo chosen > three.txt]", answer=(OptionKind.OTHER,))
+        wire.prompt("nobody", "TOOLSHELL [cmd=echo four > four.txt]", answer=())
+        wire.prompt("typed", "TOOLSHELL [cmd=echo typed > five.txt]")
+        wire.begin("cancel-asked", "TOOLSHELL [cmd=echo six > six.txt]")
+        asked = wire.wait_for(_is_asked)
+        assert isinstance(asked, PermissionRequested)
+        wire.answer_as_cancelled(asked.wire_id)
+        wire.cancel()
+        wire.wait_for(_is_answered)
+
+
 def _walk_bypass(recorder: Recorder, _approvals: Approvals) -> None:
     with recorder.wire() as wire:
         wire.open("fresh", Approvals.BYPASS)
@@ -372,6 +392,7 @@ WALKS: dict[str, Callable[[Recorder, Approvals], None]] = {
     "fork": _walk_fork,
     "missing": _walk_missing,
     "bypass": _walk_bypass,
+    "asked": _walk_asked,
 }
 
 
