@@ -24,6 +24,7 @@ CONVERSATION_KINDS = frozenset(
         "sessions_listed",
         "session_deleted",
         "session_closed",
+        "turn_corrected",
     ]
 )
 """The types of events that are told here."""
@@ -39,6 +40,9 @@ def tell_conversation(kind: str, event: Json) -> list[Piece]:
             return ["begins with a fork of the conversation of ", bold(text(event, "parent"))]
         case "identity_unclear":
             return [warn("its session is not known: "), text(event, "why")]
+        case "turn_corrected":
+            was, now = text(event, "was"), text(event, "outcome")
+            return [warn(f"the turn that seemed {was} was {now}"), *(_why(refused) if refused else [])]
         case "config_requested":
             return _wanted(event)
         case "sessions_requested":

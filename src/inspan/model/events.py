@@ -30,6 +30,7 @@ from .session_events import (
     SessionsRequested,
 )
 from .turn import CallError, TurnOutcome, Usage
+from .turn_events import TurnCorrected
 
 __all__ = [
     "EVENT_VERSIONS",
@@ -374,6 +375,7 @@ Event = (
     | DeliveryUnknown
     | TurnEnded
     | TurnWentQuiet
+    | TurnCorrected
     | CancelRequested
     | PermissionOpened
     | PermissionAnswered

@@ -9,6 +9,7 @@ import msgspec
 from .context_usage import ContextUsage
 from .errors import InspanError
 from .headless import HeadlessSettings
+from .hooks import HookSettings
 from .manifest import AcpSettings
 from .posture import Posture
 from .session import SessionReference
@@ -83,6 +84,7 @@ class TransportSettings(msgspec.Struct, frozen=True, kw_only=True, omit_defaults
         terminal: Settings of the `terminal` transport.
         stream: Settings of the `stream` transport.
         context_usage: Where it is told how full the context is.
+        hooks: How the events of the harness's hook system are read.
         listed_in: Names of the folder that the session to resume must be listed in, where the harness lists its
             sessions; none where that is not to be looked up.
         answers_questions: Forms that the harness wants filled in are answered.
@@ -102,6 +104,7 @@ class TransportSettings(msgspec.Struct, frozen=True, kw_only=True, omit_defaults
     terminal: TerminalSettings = TerminalSettings()
     stream: StreamSettings = StreamSettings()
     context_usage: ContextUsage = ContextUsage()
+    hooks: HookSettings = HookSettings()
     listed_in: tuple[str, ...] = ()
     answers_questions: bool = False
     frame_cap_bytes: int = 64 * 1024 * 1024

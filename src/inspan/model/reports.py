@@ -24,6 +24,7 @@ __all__ = [
     "PermissionWithdrawn",
     "PromptAccepted",
     "PromptAnswered",
+    "PromptCorrected",
     "PromptReady",
     "PromptRendered",
     "PromptStarted",
@@ -139,6 +140,15 @@ class PromptAnswered(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
     model_wrote: bool | None = None
 
 
+class PromptCorrected(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="prompt_corrected"):
+    """How the turn of a prompt ended in truth, which had been answered by what was seen; fields as there."""
+
+    delivery: str
+    outcome: TurnOutcome
+    raw_reason: str
+    error: CallError | None = None
+
+
 class WillRetry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="will_retry"):
     """The harness waits and will try again by itself; core makes it `Retrying`, with the time that follows.
 
@@ -195,6 +205,7 @@ ReportBody = (
     | PromptTakenBack
     | PromptStarted
     | PromptAnswered
+    | PromptCorrected
     | WillRetry
     | PermissionRequested
     | PermissionWithdrawn

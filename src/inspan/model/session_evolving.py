@@ -9,6 +9,7 @@ from .events import EventDraft
 from .request_evolving import evolve_requests
 from .session_events import ConfigRequested, IdentityUnclear, QuestionAnswered, QuestionOpened, SeatForked
 from .state import OpenQuestion, SeatState, Setting
+from .turn_events import TurnCorrected
 
 __all__ = ["evolve_conversation", "forget_launch"]
 
@@ -23,6 +24,12 @@ def evolve_conversation(state: SeatState, draft: EventDraft) -> SeatState:
             return _set(state, fork_of=event.reference, parent=event.parent)
         case IdentityUnclear():
             return state if state.session is not None else _set(state, identity=event.identity)
+        case TurnCorrected():
+            last = state.last_turn
+            if last is None or last.turn != event.turn:
+                return state
+            told = _set(last, outcome=event.outcome, raw_reason=event.raw_reason, error=event.error)
+            return _set(state, last_turn=_set(told, was=event.was))
         case QuestionOpened():
             opened = OpenQuestion(
                 request=event.request,

@@ -121,7 +121,10 @@ class Setting(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class LastTurn(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """How the newest turn ended; kept while the seat is idle, with its error."""
+    """How the newest turn ended; kept while the seat is idle, with its error.
+
+    `was` is how it had only seemed to end, where the harness itself said later how it ended.
+    """
 
     turn: str
     delivery: str
@@ -132,6 +135,7 @@ class LastTurn(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     error: CallError | None = None
     usage: Usage | None = None
     doubt: CallError | None = None
+    was: TurnOutcome | None = None
 
 
 class Activity(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -222,7 +222,8 @@ class DeliveryView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
 class TurnView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A turn, open while `outcome` is `None`.
 
-    `doubt` is what its last words would mean if they were the harness's own, where they may be the model's.
+    `doubt` is what its last words would mean if they were the harness's own, where they may be the model's. `was`
+    is how it had only seemed to end, where the harness itself said later how it ended.
     """
 
     id: str
@@ -237,6 +238,7 @@ class TurnView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     usage: Usage | None = None
     cancel_requested: bool = False
     doubt: CallError | None = None
+    was: TurnOutcome | None = None
 
 
 class PermissionView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -24,7 +24,7 @@ from inspan.model.events import (
 )
 from inspan.model.permission import AnsweredBy
 from inspan.model.plan import Problem
-from inspan.model.reports import ConnectFailed, PromptAnswered, ReportBody, SessionFailed
+from inspan.model.reports import ConnectFailed, PromptAnswered, PromptCorrected, ReportBody, SessionFailed
 from inspan.model.session import ResumeOutcome
 from inspan.model.state import InFlight, QueuedPrompt, SeatState
 from inspan.model.turn import CallError, TurnOutcome
@@ -407,7 +407,7 @@ class SeatActor:
             body = reported.body
             if self.state is not None:
                 match body:
-                    case PromptAnswered(error=CallError() as error):
+                    case PromptAnswered(error=CallError() as error) | PromptCorrected(error=CallError() as error):
                         known = await self._classify(self.state, error)
                         outcome = TurnOutcome.LIMITED if known.code == "limited" else body.outcome
                         body = msgspec.structs.replace(body, error=known, outcome=outcome)

@@ -6,8 +6,9 @@ from inspan.model.delivery import CONSOLE_REASONS, DeliveryState, HeldReason
 from inspan.model.errors import UsageError
 from inspan.model.events import DeliveryHeld, DeliveryRendered, DeliverySending
 from inspan.model.evidence import Source
-from inspan.model.reports import PromptRendered, PromptTakenBack, Reported
+from inspan.model.reports import PromptCorrected, PromptRendered, PromptTakenBack, Reported
 from inspan.model.state import QueuedPrompt
+from inspan.model.turn_events import TurnCorrected
 from inspan.model.typing_recipe import TypingBlock
 from inspan.transports.terminal.message import check_message
 
@@ -18,14 +19,15 @@ __all__ = [
     "HELD_BY",
     "check_typable",
     "next_typed",
+    "note_corrected",
     "note_rendered",
     "note_taken_back",
     "type_next",
     "what_is_ignored",
 ]
 
-DERIVED = (Source.SCREEN, Source.TITLE, Source.PROGRAM_STATUS)
-"""Sources that see a turn end, and not whose it was: they are no witness that a prompt was taken."""
+DERIVED = (Source.SCREEN, Source.TITLE, Source.PROGRAM_STATUS, Source.HOOK)
+"""Sources that tell a turn's end, and not whose it was: that alone is no witness that a prompt was taken."""
 
 HELD_BY: dict[TypingBlock, HeldReason] = {
     "not_ready": HeldReason.NOT_READY,
@@ -92,6 +94,25 @@ def note_rendered(decision: Decision, reported: Reported, body: PromptRendered) 
         return
     if flight.state in (DeliveryState.SENDING, DeliveryState.SENT):
         decision.emit(DeliveryRendered(delivery=body.delivery), source=reported.source, rule=reported.rule)
+
+
+def note_corrected(decision: Decision, reported: Reported, body: PromptCorrected) -> None:
+    """Records how a turn ended, which had seemed to end otherwise."""
+    state = decision.state
+    last = None if state is None else state.last_turn
+    if last is None or last.delivery != body.delivery or last.outcome is body.outcome:
+        return
+    corrected = TurnCorrected(
+        turn=last.turn,
+        delivery=last.delivery,
+        outcome=body.outcome,
+        was=last.outcome,
+        raw_reason=body.raw_reason,
+        error=body.error,
+    )
+    decision.emit(
+        corrected, source=reported.source, rule=reported.rule, session=reported.session, in_turn=False
+    )
 
 
 def note_taken_back(decision: Decision, reported: Reported, body: PromptTakenBack) -> None:

@@ -16,6 +16,7 @@ from inspan.model.reports import (
     PermissionWithdrawn,
     PromptAccepted,
     PromptAnswered,
+    PromptCorrected,
     PromptReady,
     PromptRendered,
     PromptStarted,
@@ -208,6 +209,7 @@ def _note_report(decision: Decision, given: TransportReported) -> None:
             | PromptTakenBack()
             | PromptStarted()
             | PromptAnswered()
+            | PromptCorrected()
             | WillRetry()
             | PermissionRequested()
             | PermissionWithdrawn()
@@ -242,6 +244,8 @@ def _note_report(decision: Decision, given: TransportReported) -> None:
         case PromptAnswered():
             turns.note_answered(decision, reported, body)
             turns.send_next(decision)
+        case PromptCorrected():
+            console_turns.note_corrected(decision, reported, body)
         case PermissionRequested():
             permissions.open_permission(decision, reported, body)
         case PermissionWithdrawn():

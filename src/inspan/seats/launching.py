@@ -257,6 +257,9 @@ def note_session_ready(decision: Decision, reported: Reported, body: SessionRead
     seat, launch = decision.seat, decision.launch
     if launch is None:
         return
+    is_hook = reported.source is Source.HOOK
+    if is_hook and seat.session_open and seat.session is not None and seat.session.id == body.session_id:
+        return  # it was told before, as one that was chosen
     known = launch.reference if launch.attempt == "resume" else None
     if known is not None and known.id == body.session_id:
         reference = known
@@ -267,7 +270,7 @@ def note_session_ready(decision: Decision, reported: Reported, body: SessionRead
             id=body.session_id,
             workspace=seat.workspace,
             posture=seat.posture,
-            provenance=decision.context.provenance,
+            provenance=Provenance.HOOK if is_hook else decision.context.provenance,
         )
     decision.emit(
         SessionOpened(launch=launch.id, reference=reference, how=body.how),

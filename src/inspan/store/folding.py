@@ -37,6 +37,7 @@ from inspan.model.evidence import AUTHORITY
 from inspan.model.permission import AnsweredBy, Decision
 from inspan.model.state import SeatState
 from inspan.model.turn import CallError
+from inspan.model.turn_events import TurnCorrected
 from inspan.model.views import PermissionView, TurnView
 
 from .records import DeliveryRecord, PermissionRecord, TurnRecord
@@ -93,6 +94,8 @@ def fold_records(tables: Projector, change: Change) -> None:
             _move(tables, change, event.delivery, DeliveryState.UNKNOWN, event.error)
         case TurnEnded():
             _end_turn(tables, change, event)
+        case TurnCorrected():
+            _correct_turn(tables, change, event)
         case CancelRequested():
             _note_cancel(tables, change, event)
         case PermissionOpened():
@@ -190,6 +193,19 @@ def _end_turn(tables: Projector, change: Change, event: TurnEnded) -> None:
         error=event.error,
         usage=event.usage,
         doubt=event.doubt,
+    )
+    tables.turns.change(event.turn, TurnRecord(view=view, ended_by=draft.source), is_open=False)
+
+
+def _correct_turn(tables: Projector, change: Change, event: TurnCorrected) -> None:
+    draft = change.draft
+    record = tables.turns.get(event.turn, draft.seat)
+    if record is None or record.ended_by is None or not change.may_touch(record.view.launch):
+        return
+    if AUTHORITY[draft.source] <= AUTHORITY[record.ended_by]:
+        return
+    view = _set(
+        record.view, outcome=event.outcome, raw_reason=event.raw_reason, error=event.error, was=event.was
     )
     tables.turns.change(event.turn, TurnRecord(view=view, ended_by=draft.source), is_open=False)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Protocol, runtime_checkable
 
 from inspan.model.console_views import ConsoleExplanation, ForegroundView, ScreenView
+from inspan.model.hooks import HookReport
 from inspan.model.typing_recipe import TypingBlock
 
 from .machine import Step
@@ -52,6 +53,14 @@ class WatchingMachine(Protocol):
 
     def note_person(self, *, is_typing: bool) -> None:
         """Takes note of whether a person who is attached is typing; nothing else is typed meanwhile."""
+        ...
+
+    def hear_hook(self, report: HookReport) -> tuple[Step, str]:
+        """Takes an event of the harness's own hook system; the next look weighs what it claims.
+
+        Returns:
+            What it says, and, where it says nothing, why it was dropped.
+        """
         ...
 
     def show_screen(self, *, seat: str, scrollback: int = 0) -> ScreenView:

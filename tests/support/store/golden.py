@@ -102,6 +102,7 @@ from inspan.model.session_events import (
     SessionsRequested,
 )
 from inspan.model.turn import CallError, TurnOutcome, Usage, UsageKind
+from inspan.model.turn_events import TurnCorrected
 
 __all__ = ["GOLDEN_FILE", "GOLDEN_VALUES", "GoldenRecord", "meant_by", "read_records"]
 
@@ -217,6 +218,14 @@ _VALUES: tuple[Event, ...] = (
         doubt=_ERROR,
     ),
     TurnWentQuiet(turn="t-1", limit_s=600.0),
+    TurnCorrected(
+        turn="t_1",
+        delivery="d_1",
+        outcome=TurnOutcome.LIMITED,
+        was=TurnOutcome.COMPLETED,
+        raw_reason="hook.StopFailure",
+        error=_ERROR,
+    ),
     CancelRequested(turn="t_1"),
     PermissionOpened(
         request="p_1",

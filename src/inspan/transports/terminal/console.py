@@ -159,6 +159,10 @@ class Console:
         """Take the claim of another source: a hook, a protocol, an operator."""
         self._claims = accept_claim(self._claims, claim)
 
+    def withdraw(self, source: Source, *, sequence: int) -> None:
+        """Forget the claim of another source: what it was about is over."""
+        self._claims = withdraw_claim(self._claims, source, sequence=sequence)
+
     def look(self, *, now: datetime) -> Verdict:
         """Read the screen, if it is whole, and weigh everything that is known."""
         snapshot = self._screen.snapshot()

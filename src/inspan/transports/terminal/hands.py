@@ -19,7 +19,9 @@ from inspan.model.reports import (
     PermissionRequested,
     PermissionWithdrawn,
     PromptAnswered,
+    PromptCorrected,
     PromptRendered,
+    PromptStarted,
     PromptTakenBack,
     ReportBody,
     Reported,
@@ -31,10 +33,11 @@ from inspan.transports.machine import Outgoing
 from .arbitration import Verdict
 from .dialogs import Answering, Dialog, next_keys, read_dialog
 from .evaluating import Reading
+from .hook_claims import fingerprint_text
 from .keys import encode_keys
 from .message import encode_message
 from .screen import Snapshot
-from .typist import TEXT_IGNORES, Act, Sight, Typed, block_typing, take_step
+from .typist import TEXT_IGNORES, Act, Ending, Sight, Typed, block_typing, take_step
 
 __all__ = ["Hands", "HandsState", "OpenDialog"]
 
@@ -48,6 +51,14 @@ FAULTS: dict[str, tuple[str, str]] = {
         "call_failed",
         "It was cancelled before it was submitted; its text may stand in the input line.",
     ),
+    "unclear": (
+        "typing_touched",
+        "A person typed right after the text was submitted, and no work was seen: it may have been taken or not.",
+    ),
+    "touched": (
+        "typing_touched",
+        "A person typed while the text stood in the input line; it was not submitted.",
+    ),
     "swallowed": (
         "typing_swallowed",
         "The text was typed and did not show up in the input line; it was not submitted.",
@@ -57,6 +68,10 @@ FAULTS: dict[str, tuple[str, str]] = {
         "The text stands in the input line, and the keys that submit it were not taken.",
     ),
 }
+LEFTOVER_IGNORES: frozenset[TypingBlock] = frozenset({"draft", "not_ready"})
+"""What does not keep a text of ours from being cleared."""
+
+FAULT_OUTCOMES = {"unsubmitted": TurnOutcome.CANCELLED, "unclear": TurnOutcome.LOST}
 OUTCOMES = {
     "completed": TurnOutcome.COMPLETED,
     "failed": TurnOutcome.FAILED,
@@ -79,6 +94,22 @@ class OpenDialog(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     answering: Answering | None = None
 
 
+class Ended(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The newest prompt whose turn's end was seen, and not told: a hook that comes later knows it better.
+
+    Attributes:
+        delivery: The delivery.
+        outcome: How it seemed to end.
+        is_witnessed: The harness had told this very prompt.
+        turn: The harness's own id of the turn, where it told one.
+    """
+
+    delivery: str
+    outcome: TurnOutcome
+    is_witnessed: bool = False
+    turn: str = ""
+
+
 class HandsState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What is durable.
 
@@ -86,11 +117,16 @@ class HandsState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         typed: The prompt that is on its way.
         dialog: The dialog that is open.
         dialogs: How many were reported.
+        ended: The newest prompt whose end was only seen.
+        leftover: Whether text of ours, and of nobody else, stands in the input line: it is to be cleared, or is
+            being cleared.
     """
 
     typed: Typed | None = None
     dialog: OpenDialog | None = None
     dialogs: int = 0
+    ended: Ended | None = None
+    leftover: Literal["", "stands", "clearing"] = ""
 
 
 _set = msgspec.structs.replace
@@ -139,7 +175,7 @@ class Hands:
     def is_acting(self) -> bool:
         """Whether something is on its way, so that the screen is to be looked at often."""
         answering = None if self.state.dialog is None else self.state.dialog.answering
-        return self.state.typed is not None or answering is not None
+        return self.state.typed is not None or answering is not None or bool(self.state.leftover)
 
     def begin(self, delivery: str, text: str, now: datetime, ignores: tuple[TypingBlock, ...]) -> None:
         """Takes a prompt; the looks that follow type it, or take it back where something stands in the way.
@@ -148,7 +184,10 @@ class Hands:
             UsageError: `delivery_unsupported`.
         """
         _ = self.recipe
-        self.state = _set(self.state, typed=Typed(delivery=delivery, at=now, text=text, ignores=ignores))
+        self.state = _set(
+            self.state,
+            typed=Typed(delivery=delivery, at=now, text=text, ignores=ignores, mark=fingerprint_text(text)),
+        )
 
     def interrupt(self) -> None:
         """Remembers that the prompt is to be interrupted.
@@ -173,6 +212,7 @@ class Hands:
         self._follow_dialog(sight, reading, snapshot)
         typed = self.state.typed
         if typed is None:
+            self._clear_leftover(sight, snapshot)
             return
         if typed.text:
             try:
@@ -183,11 +223,65 @@ class Hands:
             typed = _set(typed, text="", pieces=pieces)
         self._act(take_step(typed, sight, self.recipe), typed, sight.verdict, snapshot)
 
-    def witness(self, delivery: str, source: Source, rule: str) -> None:
-        """Takes note that the harness itself said that it works on the prompt."""
+    def note_person(self) -> None:
+        """Takes note that a person typed: what stands in the input line is no longer ours alone."""
         typed = self.state.typed
-        if typed is not None and typed.delivery == delivery and typed.phase == "submitted":
-            self.state = _set(self.state, typed=_set(typed, phase="working"))
+        if self.state.leftover:
+            self.state = _set(self.state, leftover="")
+        if typed is not None and typed.has_text and typed.phase != "working" and not typed.is_touched:
+            self.state = _set(self.state, typed=_set(typed, is_touched=True))
+
+    def witness(self, mark: str, source: Source, rule: str, *, turn: str = "") -> None:
+        """Takes note that the harness itself said that it works on a prompt; says so where it is the typed one.
+
+        It may come before it is known that the keys went out which submitted it.
+        """
+        typed = self.state.typed
+        if typed is None or typed.is_witnessed or typed.mark != mark or typed.text or typed.pieces:
+            return
+        known = _set(typed, phase="working", is_witnessed=True, turn=turn, idle_since=None)
+        self.state = _set(self.state, typed=known, ended=None)
+        self._report(PromptStarted(delivery=typed.delivery), source, rule)
+
+    def correct(
+        self,
+        ending: Ending,
+        error: KeptError | None,
+        source: Source,
+        rule: str,
+        *,
+        turn: str,
+        tells_prompts: bool,
+    ) -> None:
+        """Takes note that the harness itself said how a turn ended; says so where it had seemed to end otherwise.
+
+        Args:
+            ending: How it ended.
+            error: What it ended with.
+            source: Who says so.
+            rule: By which rule.
+            turn: The turn's id, where it was told.
+            tells_prompts: The harness tells each prompt that it works on, so that its turns are known apart.
+        """
+        typed, ended = self.state.typed, self.state.ended
+        if typed is not None and typed.is_witnessed and (not turn or not typed.turn or turn == typed.turn):
+            return  # its end is taken from what is believed, in the next look
+        if (
+            ended is None
+            or (tells_prompts and not ended.is_witnessed)
+            or (turn and ended.turn and turn != ended.turn)
+        ):
+            return
+        self.state = _set(self.state, ended=None)
+        outcome = OUTCOMES["limited" if error is not None and error.code == "limited" else ending]
+        if outcome is not ended.outcome:
+            self._report(
+                PromptCorrected(
+                    delivery=ended.delivery, outcome=outcome, raw_reason=rule, error=_call_error(error)
+                ),
+                source,
+                rule,
+            )
 
     def note_written(
         self,
@@ -205,6 +299,9 @@ class Hands:
             if result == "withheld":
                 answering = _set(answering, phase="moving")
             self.state = _set(self.state, dialog=_set(opened, answering=answering))
+            return
+        if purpose == "clear" and self.state.leftover:
+            self.state = _set(self.state, leftover="stands" if result == "withheld" else "")
             return
         if typed is None or purpose not in ("type", "submit", "interrupt"):
             return
@@ -237,6 +334,8 @@ class Hands:
                 if sight.block in ("foreground", "person_typing"):
                     return sight.block
                 return "" if sight.verdict.activity == "running" else "needs_input"
+            case "clear" if self.state.leftover:
+                return block_typing(sight, ignores=LEFTOVER_IGNORES)
             case "answer" if opened is not None:
                 if sight.block in ("foreground", "person_typing"):
                     return sight.block
@@ -288,7 +387,7 @@ class Hands:
             self._report(
                 PromptAnswered(
                     delivery=delivery,
-                    outcome=TurnOutcome.CANCELLED if act.fault == "unsubmitted" else TurnOutcome.FAILED,
+                    outcome=FAULT_OUTCOMES.get(act.fault, TurnOutcome.FAILED),
                     raw_reason=act.fault,
                     error=error,
                 ),
@@ -296,6 +395,7 @@ class Hands:
                 f"typing.{act.fault}",
             )
         if act.ending is not None:
+            self._note_end(before, OUTCOMES[act.ending], verdict)
             self._report(
                 PromptAnswered(
                     delivery=delivery,
@@ -307,6 +407,28 @@ class Hands:
                 verdict.rule,
             )
         self.state = _set(self.state, typed=typed)
+        if act.fault in ("unsubmitted", "ignored") and before.has_text and not before.is_touched:
+            self.state = _set(self.state, leftover="stands")
+        if act.ending == "cancelled" and self.recipe.returns_text:
+            self.state = _set(self.state, leftover="stands")
+
+    def _clear_leftover(self, sight: Sight, snapshot: Snapshot) -> None:
+        """Empties an input line that holds nothing but our own text, where somebody said how."""
+        if self.state.leftover != "stands" or self._recipe is None:
+            return
+        if not self._recipe.clear or sight.composer == "empty":
+            self.state = _set(self.state, leftover="")
+        elif not block_typing(sight, ignores=LEFTOVER_IGNORES):
+            self.state = _set(self.state, leftover="clearing")
+            data = encode_keys(self._recipe.clear, snapshot)
+            self.outgoing.append(Outgoing(data=data, purpose="clear"))
+
+    def _note_end(self, typed: Typed, outcome: TurnOutcome, verdict: Verdict) -> None:
+        told = verdict.source is Source.HOOK and typed.is_witnessed and verdict.is_turn_over
+        ended = Ended(
+            delivery=typed.delivery, outcome=outcome, is_witnessed=typed.is_witnessed, turn=typed.turn
+        )
+        self.state = _set(self.state, ended=None if told else ended)
 
     def _follow_dialog(self, sight: Sight, reading: Reading, snapshot: Snapshot) -> None:
         opened = self.state.dialog

@@ -16,6 +16,7 @@ from inspan.model.console import ConsoleJudged, ConsoleOpened, LostSay
 from inspan.model.console_views import ConsoleExplanation, ForegroundView, ScreenView
 from inspan.model.content import UsageUpdated
 from inspan.model.evidence import Source
+from inspan.model.hooks import HookReport
 from inspan.model.plan import TransportSettings
 from inspan.model.reports import PromptReady, Reported, SessionReady
 from inspan.model.session import OpenedHow
@@ -29,6 +30,7 @@ from .console import NO_RULES, Console, ConsoleCheckpoint
 from .context import read_context
 from .explaining import explain_console, show_screen
 from .hands import Hands, HandsState
+from .hook_claims import NOT_HEARD, HookState, read_hook
 from .identity import IDENTITY
 from .readiness import NOT_READY, STABLE_S, Readiness, follow_readiness
 from .screen import ScreenSize
@@ -54,6 +56,7 @@ class _Kept(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     is_announced: bool = False
     percent: int | None = None
     hands: HandsState = HandsState()
+    hooks: HookState = NOT_HEARD
 
 
 class TerminalMachine:
@@ -136,7 +139,7 @@ class TerminalMachine:
         if readiness.is_ready and not is_announced:
             is_announced = True
             reports.append(Reported(body=PromptReady(), source=Source.SCREEN, rule=readiness.rule))
-            session = self._settings.session_id
+            session = None if self._kept.hooks.session else self._settings.session_id
             if session is not None:
                 how = OpenedHow.RESUMED if self._settings.attempt == "resume" else OpenedHow.NEW
                 reports.append(
@@ -198,6 +201,44 @@ class TerminalMachine:
         """Takes the claim of another source; the next look weighs it."""
         self._console.hear(claim)
 
+    def hear_hook(self, report: HookReport) -> tuple[Step, str]:
+        """See `WatchingMachine.hear_hook`."""
+        settings, kept = self._settings, self._kept
+        expected = settings.session_id if settings.attempt != "fork" else None
+        says = read_hook(
+            settings.hooks,
+            kept.hooks,
+            report,
+            workspace=settings.workspace,
+            expected=expected or "",
+            now=self._clock(),
+        )
+        if says.dropped:
+            return Step(), says.dropped
+        if says.claim is not None:
+            self._console.hear(says.claim)
+        self._kept = msgspec.structs.replace(kept, hooks=says.state)
+        reports: list[Reported] = []
+        if says.session and says.session != kept.hooks.session:
+            is_resumed = settings.attempt == "resume" and says.session == expected
+            how = OpenedHow.RESUMED if is_resumed else OpenedHow.NEW
+            if settings.attempt == "fork" and not kept.hooks.session:
+                how = OpenedHow.FORKED
+            opened = SessionReady(session_id=says.session, how=how)
+            reports.append(Reported(body=opened, source=Source.HOOK, rule=says.rule, session=says.session))
+        if says.prompt:
+            self._hands.witness(says.prompt, Source.HOOK, says.rule, turn=says.turn)
+        if says.ends is not None:
+            self._hands.correct(
+                says.ends,
+                says.error,
+                Source.HOOK,
+                says.rule,
+                turn=says.turn,
+                tells_prompts=settings.hooks.has_witness,
+            )
+        return msgspec.structs.replace(self._end_step(reports), changed=True), ""
+
     def show_screen(self, *, seat: str, scrollback: int = 0) -> ScreenView:
         """See `WatchingMachine.show_screen`."""
         return show_screen(self._console, seat=seat, scrollback=scrollback)
@@ -243,7 +284,7 @@ class TerminalMachine:
     def typing_block(self) -> TypingBlock:
         """See `WatchingMachine.typing_block`."""
         now = self._clock()
-        if self._hands.state.typed is not None:
+        if self._hands.state.typed is not None or self._hands.state.leftover:
             return "typing"
         return self._sight(self._console.look(now=now), now).block
 
@@ -257,6 +298,8 @@ class TerminalMachine:
         """See `WatchingMachine.note_written`."""
         result = "withheld" if block else "done"
         self._hands.note_written(purpose, data, result=result, block=block, now=self._clock())
+        if not block and purpose in ("interrupt", "answer"):
+            self._forget_hooks()
         return self._end_step([])
 
     def cancel(self) -> Step:
@@ -293,6 +336,14 @@ class TerminalMachine:
         self._kept = msgspec.structs.replace(self._kept, hands=hands.state)
         return Step(reports=said, outgoing=outgoing, changed=changed)
 
+    def _forget_hooks(self) -> None:
+        """What hooks said of the session is over once a key ended it: some tell neither an interrupt nor a refusal."""
+        hooks = self._kept.hooks
+        if hooks.claim is not None:
+            hooks = msgspec.structs.replace(hooks, claim=None, count=hooks.count + 1)
+            self._console.withdraw(Source.HOOK, sequence=hooks.count)
+            self._kept = msgspec.structs.replace(self._kept, hooks=hooks)
+
     def _sight(self, verdict: Verdict, now: datetime) -> Sight:
         recipe = self._settings.terminal.typing
         composer = "elsewhere" if recipe is None else read_composer(self._console.snapshot(), recipe.composer)
@@ -313,9 +364,19 @@ class TerminalMachine:
                 return "activity_unknown"
             case "idle":
                 pass
+        if verdict.source is Source.HOOK and self._is_work_shown:
+            # What a hook said last may be old, and work that is shown is reason enough to wait.
+            return "running"
         if not self._readiness.is_ready:
             return "not_ready"
-        return "" if composer == "empty" else "draft"
+        return "" if composer == "empty" and "draft" not in verdict.signs else "draft"
+
+    @property
+    def _is_work_shown(self) -> bool:
+        reading = self._console.reading
+        return any(
+            one is not None and one.rule.report == "running" for one in (reading.screen, reading.title)
+        )
 
     def _open(self) -> None:
         self._hands = Hands(self._settings.terminal.typing, self._kept.hands)
@@ -329,6 +390,8 @@ class TerminalMachine:
             scrollback_lines=self._settings.terminal.scrollback_lines,
             checkpoint=checkpoint,
         )
+        if self._kept.hooks.claim is not None:
+            self._console.hear(self._kept.hooks.claim)
         self._readiness = self._kept.readiness
         self._fed = 0
         self._is_resized = False

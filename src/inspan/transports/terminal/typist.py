@@ -14,12 +14,13 @@ from typing import Literal
 import msgspec
 
 from inspan.model.console import KeptError
+from inspan.model.evidence import Source
 from inspan.model.typing_recipe import Key, TypingBlock, TypingRecipe
 
 from .arbitration import Verdict
 from .composer import ComposerState
 
-__all__ = ["TEXT_IGNORES", "Act", "Sight", "Typed", "block_typing", "take_step"]
+__all__ = ["TEXT_IGNORES", "Act", "Ending", "Sight", "Typed", "block_typing", "take_step"]
 
 SWALLOWED_S = 5.0
 """How long text that was typed may take to show up in the input line."""
@@ -68,9 +69,13 @@ class Typed(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         error_before: The error that stood on the screen before it was submitted.
         is_rendered: It was said that it is seen.
         idle_since: Since when the console is seen idle.
+        is_touched: A person pressed keys while it stood in the input line, which is no longer ours alone.
         is_cancelled: It is to be interrupted.
         keys: The keys that are still to be pressed to interrupt it.
         pressed_at: When the newest of them was.
+        mark: What its text is known by, where the harness tells it again.
+        is_witnessed: The harness itself said that it works on this text.
+        turn: The harness's own id of its turn, where it told one.
     """
 
     delivery: str
@@ -85,9 +90,13 @@ class Typed(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     error_before: KeptError | None = None
     is_rendered: bool = False
     idle_since: datetime | None = None
+    is_touched: bool = False
     is_cancelled: bool = False
     keys: tuple[Key, ...] = ()
     pressed_at: datetime | None = None
+    mark: str = ""
+    is_witnessed: bool = False
+    turn: str = ""
 
 
 class Act(msgspec.Struct, frozen=True, kw_only=True):
@@ -112,7 +121,7 @@ class Act(msgspec.Struct, frozen=True, kw_only=True):
     is_rendered: bool = False
     ending: Ending | None = None
     error: KeptError | None = None
-    fault: Literal["", "swallowed", "ignored", "unsubmitted"] = ""
+    fault: Literal["", "swallowed", "ignored", "unsubmitted", "touched", "unclear"] = ""
     taken_back: TypingBlock = ""
 
 
@@ -128,8 +137,11 @@ def take_step(typed: Typed, sight: Sight, recipe: TypingRecipe) -> Act:
     """What follows from one look. At most one write follows from each."""
     if typed.is_writing:
         return Act(typed=typed)
-    if typed.is_cancelled and typed.phase in ("text", "typed"):
-        return Act(typed=None, fault="unsubmitted")
+    if typed.phase in ("text", "typed"):
+        if typed.is_cancelled:
+            return Act(typed=None, fault="unsubmitted")
+        if typed.is_touched:
+            return Act(typed=None, fault="touched")
     match typed.phase:
         case "text":
             return _type(typed, sight, recipe)
@@ -172,23 +184,28 @@ def _submit(typed: Typed, sight: Sight, recipe: TypingRecipe) -> Act:
 
 def _await_work(typed: Typed, sight: Sight, recipe: TypingRecipe) -> Act:
     verdict = sight.verdict
-    if verdict.activity in ("running", "needs_input"):
+    if verdict.activity == "running":
         return _rendered(_set(typed, phase="working", idle_since=None), typed)
+    if verdict.activity == "needs_input":
+        # A dialog may belong to its turn, or have come before the keys were taken: what is behind it will say.
+        return Act(typed=_set(typed, at=sight.now))
     if verdict.activity == "unknown":
         return Act(typed=typed)
-    is_told = verdict.source.value in ("program_status", "hook", "protocol")
-    if is_told and verdict.is_turn_over and verdict.at is not None and verdict.at > typed.at:
+    if _is_told(typed, verdict) and verdict.is_turn_over and verdict.at is not None and verdict.at > typed.at:
         return _end(typed, sight)
     waited_s = _since(typed.at, sight)
     if sight.composer == "empty":
-        if _has_new_error(typed, verdict):
+        if _new_error(typed, verdict) is not None:
             return _end(typed, sight)
+        if typed.is_touched:
+            # It may have been submitted, or removed by a person.
+            return Act(typed=typed) if waited_s < FIRST_WORK_S else Act(typed=None, fault="unclear")
         if waited_s < FIRST_WORK_S:
             return _rendered(typed, typed)
         return _end(typed, sight)
     if waited_s >= IGNORED_S:
         return Act(typed=None, fault="ignored")
-    is_due = waited_s >= recipe.submit_gap_s and typed.tries < recipe.submit_tries
+    is_due = waited_s >= recipe.submit_gap_s and typed.tries < recipe.submit_tries and not typed.is_touched
     if is_due and not block_typing(sight, ignores=TEXT_IGNORES | set(typed.ignores)):
         return Act(typed=_set(typed, is_writing=True, tries=typed.tries + 1), keys=recipe.submit)
     return Act(typed=typed)
@@ -200,8 +217,7 @@ def _await_end(typed: Typed, sight: Sight, recipe: TypingRecipe) -> Act:
         typed = _set(typed, idle_since=None) if typed.idle_since is not None else typed
         return _interrupt(typed, sight, recipe)
     since = typed.idle_since or sight.now
-    is_told = verdict.source.value in ("program_status", "hook", "protocol")
-    if is_told or (sight.now - since).total_seconds() >= IDLE_HOLDS_S:
+    if _is_told(typed, verdict) or (sight.now - since).total_seconds() >= IDLE_HOLDS_S:
         return _end(typed, sight)
     return Act(typed=_set(typed, idle_since=since))
 
@@ -227,7 +243,7 @@ def _rendered(typed: Typed, before: Typed) -> Act:
 
 
 def _end(typed: Typed, sight: Sight) -> Act:
-    error = sight.verdict.error if _has_new_error(typed, sight.verdict) else None
+    error = _new_error(typed, sight.verdict)
     ending: Ending = "completed"
     if error is not None:
         ending = "limited" if error.code == "limited" else "failed"
@@ -236,18 +252,25 @@ def _end(typed: Typed, sight: Sight) -> Act:
     return Act(typed=None, ending=ending, error=error, is_rendered=not typed.is_rendered)
 
 
-def _has_new_error(typed: Typed, verdict: Verdict) -> bool:
-    """Whether the error that is kept came after the submission: one that stood there before says nothing of it."""
+def _new_error(typed: Typed, verdict: Verdict) -> KeptError | None:
+    """The error that is kept, if it came after the submission: one that stood there before says nothing of it.
+
+    Who tells the end of this very prompt knows its error too, whatever still stands on the screen.
+    """
+    if verdict.source is Source.HOOK and _is_told(typed, verdict) and verdict.considered:
+        return verdict.considered[0].claim.error
     error, before = verdict.error, typed.error_before
-    if error is None:
-        return False
-    if typed.phase == "working":
-        return True
-    return before is None or (error.code, error.rule, error.message) != (
-        before.code,
-        before.rule,
-        before.message,
-    )
+    if error is None or typed.phase == "working" or before is None:
+        return error
+    is_old = (error.code, error.rule, error.message) == (before.code, before.rule, before.message)
+    return None if is_old else error
+
+
+def _is_told(typed: Typed, verdict: Verdict) -> bool:
+    """Whether the harness says itself that it is idle; a hook only once it told this very prompt, and its end."""
+    if verdict.source is Source.HOOK:
+        return typed.is_witnessed and verdict.is_turn_over
+    return verdict.source in (Source.PROGRAM_STATUS, Source.PROTOCOL)
 
 
 def _since(at: datetime, sight: Sight) -> float:
