@@ -50,9 +50,10 @@ def with_seat(ready: ReadyTarget, *, name: str = SEAT, posture: str | None = Non
     return add_one_shot_seat(ready.arena, pin, name=name, approvals=posture or POSTURES.get(pin, "ask"))
 
 
-def only(*names: str) -> pytest.MarkDecorator:
-    """The test is about some of the harnesses alone."""
-    return pytest.mark.parametrize("ready", names, indirect=True)
+def only(*names: str, on_request: tuple[str, ...] = ()) -> pytest.MarkDecorator:
+    """The test is about some of the harnesses alone, and about further ones where somebody asks for all."""
+    more = [pytest.param(name, marks=pytest.mark.opt_in("INSPAN_LIVE_ALL")) for name in on_request]
+    return pytest.mark.parametrize("ready", [*names, *more], indirect=True)
 
 
 @pytest.mark.requirement("H-B18", "H-D14", "H-N55")
@@ -165,7 +166,7 @@ def test_prompts_that_come_during_a_run_have_runs_of_their_own(inspan: InspanCli
     assert len([one for one in events if one["type"] == "launch_starting"]) == 3
 
 
-@only("codex", "opencode", "pi", "qwen")
+@only("codex", "pi", on_request=("opencode", "qwen"))
 def test_a_fork_knows_what_was_said_and_its_parent_nothing_of_the_fork(inspan: InspanCli) -> None:
     inspan.send_and_wait(SEAT, "the word is heron")
     parent = until_over(inspan)["session"]["id"]
