@@ -16,6 +16,7 @@ import pytest
 from inspan.client.client import Client
 from inspan.model.errors import InspanError, StoreError
 from inspan.model.views import DaemonStatus, SeatView
+from support.console_killing_ground import ConsoleKillingGround
 from support.killing_ground import KillingGround
 
 pytestmark = [
@@ -119,6 +120,31 @@ def test_a_daemon_that_is_killed_on_a_full_disk_comes_back_and_loses_nothing() -
             assert isinstance(seat, SeatView)
             views = await ground.settle()
             await ground.check(views)
+        finally:
+            await ground.close()
+
+    with small_disk(16) as disk:
+        asyncio.run(scene(disk))
+
+
+@pytest.mark.requirement("L8")
+def test_a_disk_that_fills_up_while_a_console_writes_loses_none_of_it_and_answers_each_question_once() -> (
+    None
+):
+    async def scene(disk: Path) -> None:
+        ground = ConsoleKillingGround(1, home=disk / "h")
+        try:
+            await ground.prepare()
+            await ground.compare()
+            filler = fill(disk)
+            await until_store(ground, "store_full")
+            await ground.kill_daemon()
+            await until_store(ground, "store_full")
+            filler.unlink()
+            await until_store(ground, "ok")
+            await ground.compare()
+            assert ground.checked == 2
+            await ground.end()
         finally:
             await ground.close()
 
