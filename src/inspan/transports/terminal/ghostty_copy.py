@@ -35,8 +35,10 @@ def read_continuation(handle: Any) -> bytes | None:
     return _take("ghostty_terminal_continuation_alloc", handle)
 
 
-def decode_terminal(encoded: bytes) -> Any:
-    """A new terminal of that state. It has no callbacks and none of the options; its caller frees it.
+def decode_terminal(encoded: bytes, *, has_history: bool = True) -> Any:
+    """A new terminal of that state, with the rows that scrolled out or, much faster, without them.
+
+    It has no callbacks and none of the options; its caller frees it.
 
     Raises:
         ValueError: This emulator cannot read the bytes.
@@ -49,7 +51,8 @@ def decode_terminal(encoded: bytes) -> Any:
         ffi.NULL, decoder, ffi.cast("uint8_t*", held), len(encoded)
     )
     if code == 0:
-        code = lib.ghostty_snapshot_decoder_decode(decoder[0], terminal)
+        decode = lib.ghostty_snapshot_decoder_decode if has_history else lib.ghostty_snapshot_decoder_ready
+        code = decode(decoder[0], terminal)
         lib.ghostty_snapshot_decoder_free(decoder[0])
     if code != 0:
         raise ValueError(f"the emulator cannot read this state ({code})")
@@ -70,9 +73,9 @@ class GhosttyCopy:
         self._lib.ghostty_terminal_set(self.handle, self._lib.GHOSTTY_TERMINAL_OPT_WRITE_PTY, self._callback)
 
     @classmethod
-    def of(cls, encoded: bytes) -> Self:
+    def of(cls, encoded: bytes, *, has_history: bool) -> Self:
         """A copy of a terminal; a sequence that is open in it is cancelled."""
-        copy = cls(decode_terminal(encoded))
+        copy = cls(decode_terminal(encoded, has_history=has_history))
         copy.ask(CANCEL)
         return copy
 

@@ -84,6 +84,16 @@ class CursorState(msgspec.Struct, frozen=True, kw_only=True):
     is_confined: bool
 
 
+class Asked(msgspec.Struct, frozen=True, kw_only=True):
+    """What a copy tells: the bytes that set the stack of keyboard flags, the shape of the cursor and the saved
+    cursor, and those that draw the main screen below an alternate one."""
+
+    keyboard: bytes = b""
+    shape: bytes = b""
+    saved_cursor: bytes = b""
+    below: bytes = b""
+
+
 def dump_terminal(handle: Any, *, scrollback_lines: int, progress: Progress | None) -> bytes:
     """The bytes that bring a fresh terminal of the same size to what this one shows and is set to."""
     screen = GhosttyFormat(handle)
@@ -95,24 +105,20 @@ def dump_terminal(handle: Any, *, scrollback_lines: int, progress: Progress | No
         and len(encoded) > screen.total_rows * screen.columns * BYTES_PER_CELL + SMALL_BYTES
     ):
         scrollback_lines = 0
+    shown = _draw_rows(screen, scrollback_lines=scrollback_lines)
+    entry = (flags[-1] if flags else ALTERNATES[0]) if is_alternate else None
+    asked = _ask_copy(encoded, screen, entry=entry, scrollback_lines=scrollback_lines)
     parts = [b"\x1b[?2027h" if screen.has_mode(CLUSTERS) else b""]
-    if is_alternate:
-        entry = flags[-1] if flags else ALTERNATES[0]
-        parts.append(_draw_below(encoded, entry=entry, scrollback_lines=scrollback_lines))
+    if entry is not None:
+        parts.append(asked.below)
         parts += [b"\x1b[?%dh" % number for number in (entry, *flags[:-1])]
         parts.append(PLAIN_PEN + b"\x1b[H\x1b[2J")
     elif flags:
         leave = next((number for number in ALTERNATES if number not in flags), ALTERNATES[0])
         parts += [b"\x1b[?%dh" % number for number in flags]
         parts.append(b"\x1b[?%dl\x1b[H" % leave)
-    parts.append(_draw_rows(screen, scrollback_lines=scrollback_lines))
-    shape = b""
-    if encoded is not None:
-        with GhosttyCopy.of(encoded) as copy:
-            parts.append(_write_keyboard(copy))
-            shape = _write_shape(copy)
-            parts.append(_write_saved_cursor(copy, screen))
-    parts += [_write_settings(screen), _write_modes(screen), shape]
+    parts += [shown, asked.keyboard, asked.saved_cursor]
+    parts += [_write_settings(screen), _write_modes(screen), asked.shape]
     parts.append(_write_cursor(screen, encoded))
     parts.append(b"\x1b]2;%s\x1b\\" % title if (title := screen.title()) else b"")
     parts.append(_write_progress(progress))
@@ -121,45 +127,72 @@ def dump_terminal(handle: Any, *, scrollback_lines: int, progress: Progress | No
     return b"".join(parts)
 
 
-def _draw_below(encoded: bytes | None, *, entry: int, scrollback_lines: int) -> bytes:
-    """The main screen below an alternate one, with the cursor that it gets back at the end of the other."""
+def _ask_copy(
+    encoded: bytes | None, screen: GhosttyFormat, *, entry: int | None, scrollback_lines: int
+) -> Asked:
+    """What only a copy can be asked, in an order in which no question spoils the next."""
     if encoded is None:
-        return b""
-    with GhosttyCopy.of(encoded) as copy:
-        copy.ask(b"\x1b[?%dl" % entry)
-        drawn = _draw_rows(GhosttyFormat(copy.handle), scrollback_lines=scrollback_lines)
-        keyboard = _write_keyboard(copy)
-        copy.ask(b"\x1b[?6l" + RESTORE_CURSOR)
-        cursor = _read_cursor(GhosttyFormat(copy.handle))
-        return drawn + keyboard + _place(cursor) + (SAVE_CURSOR if entry != 1049 else b"")
+        return Asked()
+    with GhosttyCopy.of(encoded, has_history=entry is not None) as copy:
+        keyboard, shape = _write_keyboard(copy), _write_shape(copy)
+        saved_cursor = _write_saved_cursor(copy, screen)
+        below = b"" if entry is None else _draw_below(copy, entry, scrollback_lines=scrollback_lines)
+    return Asked(keyboard=keyboard, shape=shape, saved_cursor=saved_cursor, below=below)
+
+
+def _draw_below(copy: GhosttyCopy, entry: int, *, scrollback_lines: int) -> bytes:
+    """The main screen below an alternate one, with the cursor that it gets back at the end of the other."""
+    copy.ask(b"\x1b[?%dl" % entry)
+    drawn = _draw_rows(GhosttyFormat(copy.handle), scrollback_lines=scrollback_lines)
+    keyboard = _write_keyboard(copy)
+    copy.ask(b"\x1b[?6l" + RESTORE_CURSOR)
+    cursor = _read_cursor(GhosttyFormat(copy.handle))
+    return drawn + keyboard + _place(cursor) + (SAVE_CURSOR if entry != 1049 else b"")
 
 
 def _draw_rows(screen: GhosttyFormat, *, scrollback_lines: int) -> bytes:
     first = max(0, screen.total_rows - screen.rows - scrollback_lines)
-    last = screen.total_rows - 1
-    while last >= first and not screen.drawn(last, last, unwrap=False):
-        last -= 1
+    last = _find_last_row(screen, first)
     below = PLAIN_PEN + b"\r\n" * (screen.total_rows - max(last, first) - 1)
     if last < first:
         return below
-    drawn = PLAIN_PEN + screen.drawn(first, last, unwrap=True) + below
-    with GhosttyCopy.fresh(rows=screen.rows, columns=screen.columns) as scratch:
-        scratch.ask(b"\x1b[?2027h" if screen.has_mode(CLUSTERS) else b"")
-        scratch.ask(drawn)
-        again = GhosttyFormat(scratch.handle)
-        if again.total_rows == max(screen.rows, screen.total_rows - first) and again.text(
-            0, again.total_rows - 1
-        ) == screen.text(first, screen.total_rows - 1):
-            return drawn
+    by_row = screen.drawn(first, last, unwrap=False)
+    by_line = screen.drawn(first, last, unwrap=True)
     # A line that wrapped and then lost the end of its first row cannot be drawn as one line.
-    return PLAIN_PEN + screen.drawn(first, last, unwrap=False) + below
+    is_right = by_line == by_row or _draws_the_same(PLAIN_PEN + by_line + below, screen, first_row=first)
+    return PLAIN_PEN + (by_line if is_right else by_row) + below
+
+
+def _find_last_row(screen: GhosttyFormat, first: int) -> int:
+    """The last row with text or colour; the one before `first` where there is none."""
+    end = screen.total_rows - 1
+    for begin in (max(first, screen.total_rows - screen.rows), first):
+        text = screen.text(begin, end)
+        last = begin + text.count(b"\n") if text else begin - 1
+        if last < end:
+            coloured = screen.drawn(last + 1, end, unwrap=False)
+            last += coloured.count(b"\n") + 1 if coloured else 0
+        if last >= begin:
+            return last
+    return first - 1
+
+
+def _draws_the_same(drawn: bytes, screen: GhosttyFormat, *, first_row: int) -> bool:
+    """Whether the bytes draw the rows from `first_row` on, in a terminal of the same size."""
+    with GhosttyCopy.fresh(rows=screen.rows, columns=screen.columns) as scratch:
+        scratch.ask((b"\x1b[?2027h" if screen.has_mode(CLUSTERS) else b"") + drawn)
+        again = GhosttyFormat(scratch.handle)
+        is_as_long = again.total_rows == max(screen.rows, screen.total_rows - first_row)
+        wanted = screen.text(first_row, screen.total_rows - 1)
+        return is_as_long and again.text(0, again.total_rows - 1) == wanted
 
 
 def _write_keyboard(copy: GhosttyCopy) -> bytes:
     """The stack of keyboard flags, from its bottom. The copy has lost it afterwards."""
     flags: list[int] = []
+    terminal = GhosttyFormat(copy.handle)
     for _ in range(KEYBOARD_DEPTH):
-        flags.append(GhosttyFormat(copy.handle).value("KITTY_KEYBOARD_FLAGS", "uint8_t"))
+        flags.append(terminal.value("KITTY_KEYBOARD_FLAGS", "uint8_t"))
         copy.ask(b"\x1b[<1u")
     while flags and flags[-1] == 0:
         flags.pop()
@@ -233,7 +266,7 @@ def _write_cursor(screen: GhosttyFormat, encoded: bytes | None) -> bytes:
     )
     if not cursor.is_confined or encoded is None:
         return _place(cursor) + modes
-    with GhosttyCopy.of(encoded) as copy:
+    with GhosttyCopy.of(encoded, has_history=False) as copy:
         copy.ask(b"\x1b[?6h")
         corner = _read_cursor(GhosttyFormat(copy.handle))
     inside = msgspec.structs.replace(
