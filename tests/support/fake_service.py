@@ -64,6 +64,7 @@ from inspan.model.views import (
     UsageView,
 )
 from support.fake_requests import FakeRequests
+from support.fake_resources import FakeResources
 from support.fake_terminals import FakeTerminals
 
 __all__ = ["HARNESS", "FakeLog", "FakeService"]
@@ -136,7 +137,7 @@ class FakeLog:
         return StoreReport(ok=True, events=len(self.kept), last_position=len(self.kept), rebuilt=True)
 
 
-class FakeService(FakeRequests, FakeTerminals):
+class FakeService(FakeRequests, FakeResources, FakeTerminals):
     """A service in memory. It fulfils `SeatService`."""
 
     def __init__(self, log: FakeLog) -> None:

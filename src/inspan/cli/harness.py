@@ -6,6 +6,7 @@ from .arguments import Namespace, Parser
 from .context import Context, at
 from .fields import Json, flag, record, records, text, texts
 from .output import Output, Piece, bad, bold, cut, dim, toned, warn
+from .resources import add_resources_action
 
 __all__ = ["build_harness"]
 
@@ -27,6 +28,7 @@ def build_harness(parser: Parser) -> None:
         help="with --all: also what stands in the way, and the next step",
     )
     probe.example("inspan harness probe --all", "which of them are installed here, in which version")
+    add_resources_action(parser)
     replay = parser.action(
         "replay",
         "read a recording as the harness's transport would; no daemon, no harness",

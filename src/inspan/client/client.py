@@ -42,6 +42,7 @@ from inspan.model.views import (
 
 from .autostart import unreachable
 from .requests import RequestCalls
+from .resources import ResourceCalls
 from .terminal import Terminal, open_terminal
 from .watching import RECONNECT_FOR_S, watch
 from .wire import Wire, segment
@@ -69,7 +70,7 @@ class _Stopping(msgspec.Struct, frozen=True, kw_only=True):
     pid: int
 
 
-class Client(RequestCalls):
+class Client(RequestCalls, ResourceCalls):
     """Speaks to the daemon of one home. Made by `inspan.connect` and `inspan.open_local`.
 
     Methods mirror the HTTP interface, take names and return frozen views. They may be called at the same time

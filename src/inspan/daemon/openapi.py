@@ -19,6 +19,7 @@ from inspan.model.console_views import ResizeTerminal, ScreenView
 from inspan.model.events import Envelope
 from inspan.model.plan import ProbeResult
 from inspan.model.request_views import HandOffRequest, RequestView
+from inspan.model.resource_views import ResourcesView
 from inspan.model.session_views import (
     AnswerQuestion,
     ConfigureSeat,
@@ -104,6 +105,7 @@ _SHAPES = (
     QuestionView,
     RequestView,
     ResizeTerminal,
+    ResourcesView,
     ScreenView,
     SeatView,
     SendPrompt,

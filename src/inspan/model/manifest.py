@@ -17,6 +17,7 @@ from .diagnosis import Diagnosis, TurnTextFailure
 from .headless import HeadlessSettings
 from .installation import ConfigFolder, Program, SignIn, VersionProbe
 from .posture import Approvals, Sandbox
+from .resource import ResourcePlace
 from .retrying import RetryNotification
 from .session import Provenance
 from .session_source import SessionSource
@@ -266,6 +267,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, fo
         session: Session identity.
         modes: The ways in which it can be driven.
         default_mode: The mode that is used where none is named.
+        resources: Where it reads guidance, skills and the like in a project.
         quirks: What is odd about it.
     """
 
@@ -285,4 +287,5 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, fo
     plugin: str = ""
     sign_in: SignIn = SignIn()
     config: ConfigFolder = ConfigFolder()
+    resources: tuple[ResourcePlace, ...] = ()
     quirks: tuple[Quirk, ...] = ()

@@ -15,7 +15,7 @@ import msgspec
 from inspan.model.delivery import DeliveryState
 from inspan.model.errors import HostError, InspanError, UsageError
 from inspan.model.ids import DELIVERY_ID, check_seat_name, new_id
-from inspan.model.plan import LaunchRequest, ProbeResult
+from inspan.model.plan import LaunchRequest
 from inspan.model.posture import Posture
 from inspan.model.session_views import ForkSeat
 from inspan.model.state import InFlight, SeatState
@@ -25,7 +25,6 @@ from inspan.model.views import (
     AnswerPermission,
     DeliveryView,
     ExplainView,
-    HarnessView,
     PermissionView,
     SeatView,
     SendPrompt,
@@ -38,6 +37,7 @@ from . import inputs
 from .actor import SeatActor
 from .checks import check_same, check_workspace
 from .console_calls import ConsoleCalls, with_live_console
+from .harness_calls import HarnessCalls
 from .harnesses import Harnesses, HasLaunches, context_of, facts_of, find_mode, utc_now
 from .requests import RequestCalls, check_request
 from .running import LaunchRunner
@@ -54,7 +54,7 @@ _TICK_S = 0.5
 _STOP_WAIT_S = 60.0
 
 
-class Seats(RequestCalls, SessionCalls, ConsoleCalls, SeatService):
+class Seats(HarnessCalls, RequestCalls, SessionCalls, ConsoleCalls, SeatService):
     """Fulfils `SeatService`; made by `open_seats`."""
 
     def __init__(
@@ -66,20 +66,6 @@ class Seats(RequestCalls, SessionCalls, ConsoleCalls, SeatService):
         self._actors: dict[str, SeatActor] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._sending: dict[str, asyncio.Lock] = {}
-
-    # Harnesses
-
-    async def list_harnesses(self) -> Sequence[HarnessView]:
-        """See `SeatService`."""
-        return self._harnesses.views()
-
-    async def get_harness(self, harness: str) -> HarnessView:
-        """See `SeatService`."""
-        return self._harnesses.view(harness)
-
-    async def probe_harness(self, harness: str) -> ProbeResult:
-        """See `SeatService`."""
-        return await self._harnesses.probe(harness)
 
     # Seats
 

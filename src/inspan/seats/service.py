@@ -11,6 +11,7 @@ from typing import Protocol
 
 from inspan.model.console_views import ResizeTerminal, ScreenView
 from inspan.model.plan import ProbeResult
+from inspan.model.resource_views import ResourcesView
 from inspan.model.session_views import (
     AnswerQuestion,
     ConfigureSeat,
@@ -78,6 +79,15 @@ class SeatService(RequestService, Protocol):
 
     async def probe_harness(self, harness: str) -> ProbeResult:
         """Asks the installed program what it is; no model call."""
+        ...
+
+    async def list_resources(
+        self, harness: str, workspace: str, *, resource: str | None = None
+    ) -> ResourcesView:
+        """Where a harness reads guidance, skills and the like in a workspace, and what lies there.
+
+        With `resource`, where one of that name is or would be. Raises `unknown_harness`, `workspace_missing`.
+        """
         ...
 
     async def add_seat(self, request: AddSeat) -> SeatView:

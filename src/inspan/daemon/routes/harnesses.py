@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Annotated
 
 from litestar import get, post
+from litestar.params import QueryParameter
 
 from inspan.daemon.services import HarnessId, Seats
 from inspan.model.plan import ProbeResult
+from inspan.model.resource_views import ResourcesView
 from inspan.model.views import HarnessView
 
 __all__ = ["HARNESS_ROUTES"]
@@ -37,5 +40,21 @@ async def probe_harness(seats: Seats, harness: HarnessId) -> ProbeResult:
     return await seats.probe_harness(harness)
 
 
-HARNESS_ROUTES = (list_harnesses, get_harness, probe_harness)
+@get(
+    "/v1/harnesses/{harness:str}/resources",
+    operation_id="list_resources",
+    tags=["harnesses"],
+    summary="List a harness's resources in a project",
+)
+async def list_resources(
+    seats: Seats,
+    harness: HarnessId,
+    workspace: Annotated[str, QueryParameter(description="The project, an absolute path.")],
+    resource: Annotated[str | None, QueryParameter(description="Only where one of this name is.")] = None,
+) -> ResourcesView:
+    """Where the harness reads guidance, skills and the like in a project, and what lies there."""
+    return await seats.list_resources(harness, workspace, resource=resource)
+
+
+HARNESS_ROUTES = (list_harnesses, get_harness, probe_harness, list_resources)
 """The routes of this module."""
