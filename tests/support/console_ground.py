@@ -112,7 +112,7 @@ COMPOSER_RULES = ScreenRules(
     ),
 )
 COMPOSER_TYPING = TypingRecipe(
-    composer=Composer(columns=(2,), prompt="^>( |$)"), submit_delay_s=0.05, submit_gap_s=0.3
+    composer=Composer(columns=(2,), prompt="^>( |$)"), submit_delay_s=0.05, submit_gap_s=0.3, clear=("ctrl-u",)
 )
 
 

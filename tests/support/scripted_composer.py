@@ -30,6 +30,8 @@ PASTE, PASTE_END = b"\x1b[200~", b"\x1b[201~"
 
 
 class Console:
+    clock = staticmethod(time.monotonic)
+
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.text = ""
@@ -63,6 +65,10 @@ class Console:
         with (self.folder / name).open("a") as file:
             file.write(json.dumps(values) + "\n")
 
+    def emit(self, data: bytes) -> None:
+        while data:
+            data = data[os.write(1, data) :]
+
     def draw(self) -> None:
         lines = [*self.notes[-4:], ""]
         if self.dialog is not None:
@@ -81,7 +87,7 @@ class Console:
             out = "\x1b[2J\x1b[H" + "\r\n".join(lines) + f"\x1b[{row};{column}H\x1b[?25h"
         if out != self.drawn:
             self.drawn = out
-            os.write(1, b"\x1b[?2026h" + out.encode() + b"\x1b[?2026l")
+            self.emit(b"\x1b[?2026h" + out.encode() + b"\x1b[?2026l")
 
     def take(self, data: bytes) -> None:
         self.buffer += data
@@ -99,7 +105,13 @@ class Console:
                 self.take_key()
 
     def take_key(self) -> None:
-        for keys, name in ((b"\x1b[A", "up"), (b"\x1b[B", "down"), (b"\r", "enter"), (b"\x1b", "escape")):
+        for keys, name in (
+            (b"\x1b[A", "up"),
+            (b"\x1b[B", "down"),
+            (b"\r", "enter"),
+            (b"\x15", "clear"),
+            (b"\x1b", "escape"),
+        ):
             if self.buffer.startswith(keys):
                 self.buffer = self.buffer[len(keys) :]
                 self.press(name)
@@ -125,10 +137,12 @@ class Console:
             self.notes.append("you: " + self.text.split("\n")[0][:60])
             self.text, self.is_draft = "", False
             turn = self.script.pop(0) if self.script else {}
-            self.busy_until = time.monotonic() + float(turn.get("work_s", self.work_s))
+            self.busy_until = self.clock() + float(turn.get("work_s", self.work_s))
             self.then = turn
             if turn.get("ask"):
                 self.dialog, self.marked = str(turn["ask"]), 0
+        elif key == "clear":
+            self.text, self.is_draft = "", False
         elif key == "escape" and self.is_busy:
             self.busy_until = 0.0
             self.then = {}
@@ -158,26 +172,29 @@ class Console:
                 break
             self.read_orders += 1
             word, _, rest = order.strip().partition(" ")
-            match word:
-                case "dialog":
-                    self.dialog, self.marked = rest, 0
-                case "undialog":
-                    self.dialog = None
-                case "draft":
-                    self.text, self.is_draft = rest, True
-                case "undraft":
-                    self.text, self.is_draft = "", False
-                case "swallow":
-                    self.swallows = True
-                case "deaf":
-                    self.deaf = int(rest)
-                case "slow":
-                    self.work_s = float(rest)
-                case "front":
-                    self.lend()
-                case _:
-                    pass
+            self.do(word, rest)
             self.log("done.jsonl", order=order.strip())
+
+    def do(self, word: str, rest: str) -> None:
+        match word:
+            case "dialog":
+                self.dialog, self.marked = rest, 0
+            case "undialog":
+                self.dialog = None
+            case "draft":
+                self.text, self.is_draft = rest, True
+            case "undraft":
+                self.text, self.is_draft = "", False
+            case "swallow":
+                self.swallows = True
+            case "deaf":
+                self.deaf = int(rest)
+            case "slow":
+                self.work_s = float(rest)
+            case "front":
+                self.lend()
+            case _:
+                pass
 
     def lend(self) -> None:
         """Another program reads the terminal for a while, as an editor or a shell would, and logs what it reads."""
@@ -191,7 +208,7 @@ class Console:
         signal.signal(signal.SIGTTOU, old)
 
     def run(self) -> None:
-        os.write(1, b"\x1b[?2004h\x1b[?1049h")
+        self.emit(b"\x1b[?2004h\x1b[?1049h")
         self.draw()
         while True:
             readable = select.select([0], [], [], 0.02)[0]
@@ -201,11 +218,14 @@ class Console:
                     return
                 self.take(data)
             self.obey()
-            if self.is_busy and self.dialog is None and time.monotonic() > self.busy_until:
-                self.busy_until = 0.0
-                self.notes.append("Usage limit reached. Resets at 3pm." if self.then.get("limit") else "done")
-                self.then = {}
-            self.draw()
+            self.tick()
+
+    def tick(self) -> None:
+        if self.is_busy and self.dialog is None and self.clock() > self.busy_until:
+            self.busy_until = 0.0
+            self.notes.append("Usage limit reached. Resets at 3pm." if self.then.get("limit") else "done")
+            self.then = {}
+        self.draw()
 
 
 CHOICES = ("Yes", "Yes, always", "No")

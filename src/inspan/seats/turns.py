@@ -253,7 +253,8 @@ def note_answered(decision: Decision, reported: Reported, body: PromptAnswered) 
         return  # a process that ended since it was stopped says nothing of its turn
     source, rule, session = reported.source, reported.rule, reported.session
     close_permissions(decision, AnsweredBy.HARNESS, "its turn ended", turn=flight.turn)
-    if flight.state is DeliveryState.ACCEPTED and source is Source.PROCESS:
+    is_lost = body.outcome is TurnOutcome.LOST and flight.state is not DeliveryState.STARTED
+    if is_lost or (flight.state is DeliveryState.ACCEPTED and source is Source.PROCESS):
         # It took the prompt and ended; its end is no witness that it ever worked on it.
         decision.emit(
             DeliveryUnknown(delivery=body.delivery, error=body.error or _NO_WITNESS), source=source, rule=rule

@@ -28,6 +28,8 @@ IGNORED_S = 10.0
 """How long submitted text may stand in the input line before it is said that its keys were ignored."""
 FIRST_WORK_S = 3.0
 """How long after the submission a console may be idle before its turn counts as one that was too short to be seen."""
+DIALOG_NOTED_S = 1.0
+"""How often it is noted that a dialog keeps a submitted prompt from being judged."""
 IDLE_HOLDS_S = 0.3
 """How long a console must be seen idle for a turn to be over, where only its screen says so."""
 
@@ -188,7 +190,8 @@ def _await_work(typed: Typed, sight: Sight, recipe: TypingRecipe) -> Act:
         return _rendered(_set(typed, phase="working", idle_since=None), typed)
     if verdict.activity == "needs_input":
         # A dialog may belong to its turn, or have come before the keys were taken: what is behind it will say.
-        return Act(typed=_set(typed, at=sight.now))
+        is_old = _since(typed.at, sight) >= DIALOG_NOTED_S
+        return Act(typed=_set(typed, at=sight.now) if is_old else typed)
     if verdict.activity == "unknown":
         return Act(typed=typed)
     if _is_told(typed, verdict) and verdict.is_turn_over and verdict.at is not None and verdict.at > typed.at:
