@@ -115,7 +115,6 @@ def test_a_run_is_cancelled_or_killed_and_the_next_one_works(inspan: InspanCli) 
     assert inspan.send_and_wait(SEAT, "PLAIN again")["turn_outcome"] == "completed"
 
 
-@pytest.mark.requirement("H-F3")
 @only("cline", "vibe")
 def test_a_denied_command_is_reported_with_what_would_allow_it(ready: ReadyTarget) -> None:
     inspan = add_one_shot_seat(ready.arena, ready.target.pin)
