@@ -33,6 +33,10 @@ BURST_END_S = 0.008
 """How long a program must be quiet for its screen to count as drawn."""
 LOOK_AT_LATEST_S = 0.05
 """After how much of a burst the screen is looked at all the same."""
+FRAME_END = b"\x1b[?2026l"
+"""What a program writes that has drawn a whole frame: there is nothing to wait for then."""
+FRAMES_EVERY_S = 0.02
+"""How soon after a look the end of a frame brings the next."""
 FOREGROUND_EVERY_S = 1.0
 """How often it is asked, at most, who has the terminal."""
 PERSON_TYPES_S = 5.0
@@ -70,6 +74,8 @@ class LiveConsole:
         self._is_caught_up = asyncio.Event()
         self._foreground = ForegroundView()
         self._asked_at = 0.0
+        self._looked_at = 0.0
+        self._is_frame_whole = False
         self._owes_redraw = False
         self._typed_at: float | None = None
         self._note_place()
@@ -89,6 +95,7 @@ class LiveConsole:
                 await self._actor.absorb(self._link, piece.data)
                 await self._reply(piece.offset + len(piece.data))
                 self.viewers.show(piece.data)
+                self._is_frame_whole = piece.data.endswith(FRAME_END)
             if self._owes_redraw and self._machine.is_at_ground:
                 self._owes_redraw = False
                 self.viewers.redraw()
@@ -102,6 +109,7 @@ class LiveConsole:
         while True:
             await self._ask_foreground()
             self._note_person()
+            self._looked_at = time.monotonic()
             await self._actor.look(self._link, self._machine)
             await self._let_go()
             with contextlib.suppress(TimeoutError):
@@ -214,6 +222,8 @@ class LiveConsole:
     async def _await_burst_end(self) -> None:
         latest = time.monotonic() + LOOK_AT_LATEST_S
         while (left_s := latest - time.monotonic()) > 0:
+            if self._is_frame_whole and time.monotonic() - self._looked_at >= FRAMES_EVERY_S:
+                break
             self._dirty.clear()
             try:
                 async with asyncio.timeout(min(BURST_END_S, left_s)):
