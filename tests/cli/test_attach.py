@@ -4,38 +4,20 @@ import json
 import os
 import signal
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from support.console_harness import HARNESS, add_console_harness, keys_of
+from support.console_harness import keys_of
 from support.person import DEADLINE_S, Person, at_terminal
-from support.program import inspan, wait_until_gone
+from support.program import inspan
 
 LEAVE = b"\x1c\x1c"
 PROMPT = "> type here"
 
 pytestmark = pytest.mark.timeout(180)
-
-
-@pytest.fixture
-def state(throwaway_home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A seat `worker` whose console is up; all of it is stopped at the end."""
-    folder = add_console_harness(throwaway_home, monkeypatch)
-    (throwaway_home / "w").mkdir()
-    value("seat", "add", "worker", "--harness", HARNESS, "--workspace", str(throwaway_home / "w"))
-    yield folder
-    assert inspan("daemon", "stop", "--harnesses").status == 0
-    wait_until_gone(os.environ["INSPAN_HOME"])
-
-
-@pytest.fixture
-def console(state: Path) -> Path:
-    value("start", "worker", "--wait", "--timeout", str(DEADLINE_S))
-    until(lambda: PROMPT in inspan("screen", "worker").out, "the console is up")
-    return state
 
 
 def value(*words: str, status: int = 0) -> Any:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from pathlib import Path
 
 import pytest
 
+import inspan
 from support.harness_folders import add_harness, add_program
 
-__all__ = ["HARNESS", "add_console_harness", "keys_of"]
+__all__ = ["HARNESS", "add_console_harness", "keys_of", "press"]
 
 HARNESS = "consoled"
 
@@ -32,6 +34,8 @@ resume_type = "consoled.session.v1"
 transport = "terminal"
 handshake_timeout_s = 5.0
 launch.args = ["{state}"]
+capabilities.activity = { support = "supported", source = "a test" }
+capabilities.permission_report = { support = "supported", source = "a test" }
 
 [modes.terminal.terminal]
 rules_file = "terminal-rules.toml"
@@ -115,3 +119,13 @@ def keys_of(state: Path) -> bytes:
     """Every byte that the program read."""
     path = state / "keys"
     return path.read_bytes() if path.exists() else b""
+
+
+def press(keys: bytes, seat: str = "worker") -> None:
+    """Types as a program does that attaches by the library, and leaves again."""
+
+    async def attach() -> None:
+        async with inspan.connect() as client, client.terminal(seat, write=True, steal=True) as terminal:
+            await terminal.keys(keys)
+
+    asyncio.run(attach())

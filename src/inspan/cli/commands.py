@@ -84,8 +84,9 @@ COMMANDS: dict[str, Command] = {
                       "console has the size of their terminal.\nThe screen, its scrollback and its modes are as they "
                       "were when it ends, and a line says why it ended."),
     "screen": Command("work", "print what a seat's console shows", "screening", "build_screen"),
-    "explain": Command("work", "say why a seat shows what it shows", "work", "build_explain",
-                       "Prints the evidence, the strongest first, and which of it decided."),
+    "explain": Command("work", "say why a seat shows what it shows", "explaining", "build_explain",
+                       "Prints the evidence, the strongest first, and which of it decided. Of a console: every claim and "
+                       "what became of\nit, what the program says of itself, and every rule that was tried, with the text that it looked at."),
     "permissions": Command("permissions", "list the permissions that harnesses wait for", "permissions", "build_permissions"),
     "approve": Command("permissions", "allow what a harness asks", "permissions", "build_approve",
                        "Takes a request's id, or a seat's name where that seat has one open request.\nThe harness's "

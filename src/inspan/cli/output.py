@@ -157,9 +157,10 @@ _TONES = {
 }
 
 
-def toned(word: str) -> Piece:
-    """A state's word in the tone that suits it."""
-    return _TONES[word](word) if word in _TONES else word
+def toned(word: str, detail: str = "") -> Piece:
+    """A state's word, and what more is to be said of it, in the tone that suits the word."""
+    said = f"{word} ({detail})" if detail else word
+    return _TONES[word](said) if word in _TONES else said
 
 
 def clean(text: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .amounts import lasting
 from .arguments import Namespace, Parser
+from .console_phrases import console_detail, console_fields
 from .context import Context, at
 from .fields import Json, flag, number, record, records, text, texts
 from .output import Output, Piece, bold, cut, dim, toned, warn
@@ -103,10 +104,10 @@ def _list(context: Context, _: Namespace) -> int:
 
 def _row(seat: Json) -> list[Piece]:
     last = record(seat, "last_turn")
-    asks = records(seat, "needs_input")
+    asks, detail = records(seat, "needs_input"), console_detail(seat)
     return [
         bold(text(seat, "name")),
-        status_label(seat),
+        toned(text(seat, "status", default="unknown"), detail),
         harness_label(seat),
         str(len(records(seat, "queue"))),
         toned(text(last, "outcome", default="open")) if last else dim("none"),
@@ -138,6 +139,7 @@ def _tell(output: Output, seat: Json) -> None:
             ("effort", _asked_for(text(seat, "effort"))),
             ("environment", ", ".join(texts(seat, "environment"))),
             ("activity", [toned(text(activity, "value", default="unknown")), dim(f"  {_why(activity)}")]),
+            *console_fields(seat),
             ("background", text(seat, "background", default="unknown")),
             ("conversation", _session(session)),
             ("forks", text(session, "forks")),
@@ -157,8 +159,14 @@ def _tell(output: Output, seat: Json) -> None:
         indent=2,
     )
     for one in records(seat, "needs_input"):
-        output.line("  ", warn("needs input: "), cut(text(one, "summary"), 120))
-        if request := text(one, "request"):
+        kind = text(one, "kind")
+        output.line(
+            "  ", warn("needs input: "), cut(text(one, "summary"), 120), dim(f"  ({kind})" if kind else "")
+        )
+        request = text(one, "request")
+        if not request and record(seat, "console"):
+            output.line(dim(f"    `inspan attach {text(seat, 'name')}` answers it in the console itself"))
+        elif request:
             is_form = text(one, "kind") == "question"
             how = f"answer {request} --field NAME=VALUE" if is_form else f"approve {request}"
             other = f"answer {request} --decline" if is_form else f"deny {request}"

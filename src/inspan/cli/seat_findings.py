@@ -35,9 +35,8 @@ def _find(seat: Json) -> Iterator[Finding]:
         yield Finding("fail", label, text(problem, "message"), remedy)
         return
     for need in records(seat, "needs_input"):
-        yield Finding(
-            "warn", label, f"waits for you: {cut(text(need, 'summary'), _FACT_COLUMNS)}", _answer(name, need)
-        )
+        remedy = _answer(name, need, has_console=bool(record(seat, "console")))
+        yield Finding("warn", label, f"waits for you: {cut(text(need, 'summary'), _FACT_COLUMNS)}", remedy)
     held = [one for one in records(seat, "queue") if text(one, "held")]
     if held:
         fact = f"{counted(len(held), 'prompt')} held: {text(held[0], 'held')}"
@@ -50,8 +49,10 @@ def _find(seat: Json) -> Iterator[Finding]:
         yield Finding("warn", label, f"its newest launch failed: {why}", remedy)
 
 
-def _answer(seat: str, need: Json) -> str:
+def _answer(seat: str, need: Json, *, has_console: bool) -> str:
     request = text(need, "request")
+    if not request and has_console:
+        return f"Run `inspan attach {seat}` and answer it there."
     if not request:
         return f"See `inspan seat show {seat}`."
     if text(need, "kind") == "question":

@@ -1,16 +1,15 @@
-"""`inspan cancel`, `deliveries`, `delivery`, `turns`, `explain`: what became of the work, and why it is believed."""
+"""`inspan cancel`, `deliveries`, `delivery`, `turns`: what became of the work."""
 
 from __future__ import annotations
 
-from .amounts import counted, lasting
+from .amounts import counted
 from .arguments import Namespace, Parser
 from .context import Context, at
-from .fields import Json, flag, number, record, records, text, texts
-from .output import Output, Piece, bold, cut, dim, toned, warn
+from .fields import Json, flag, number, record, records, text
+from .output import Output, bold, cut, dim, toned, warn
 from .phrases import since
-from .seat import status_label
 
-__all__ = ["build_cancel", "build_deliveries", "build_delivery", "build_explain", "build_turns"]
+__all__ = ["build_cancel", "build_deliveries", "build_delivery", "build_turns"]
 
 
 def build_cancel(parser: Parser) -> None:
@@ -42,13 +41,6 @@ def build_turns(parser: Parser) -> None:
     parser.name("seat", "seat", "the seat")
     parser.set_defaults(run=_turns)
     parser.example("inspan turns review", "the newest turns and their outcomes")
-
-
-def build_explain(parser: Parser) -> None:
-    """Adds the arguments of `explain`."""
-    parser.name("seat", "seat", "the seat")
-    parser.set_defaults(run=_explain)
-    parser.example("inspan explain review", "which source said what, when, and which of them won")
 
 
 def _cancel(context: Context, args: Namespace) -> int:
@@ -166,43 +158,3 @@ def _reason(turn: Json) -> str:
     doubt = text(turn, "doubt", "message")
     doubted = f"perhaps: {doubt}" if doubt else ""
     return ", ".join(filter(None, [asked, text(turn, "raw_reason"), text(turn, "error", "message"), doubted]))
-
-
-def _explain(context: Context, args: Namespace) -> int:
-    explained = record(context.get(at("seats", args.seat, "explain")))
-    if context.output.is_json:
-        context.output.value(explained)
-        return 0
-    output, activity = context.output, record(explained, "activity")
-    output.line(bold(text(explained, "seat")), "  ", status_label(explained))
-    value = text(activity, "value", default="unknown")
-    output.line(
-        "  activity ", toned(value), dim(f"  by {text(activity, 'source')}: {text(activity, 'rule')}")
-    )
-    if why := text(activity, "why"):
-        output.line("  because ", why)
-    for one in records(explained, "needs_input"):
-        output.line(
-            "  ", warn("needs input: "), cut(text(one, "summary"), 120), dim(f"  ({text(one, 'kind')})")
-        )
-    if evidence := records(explained, "evidence"):
-        output.line()
-        # Where no event is named, a column for it would only be wide.
-        is_placed = any(number(one, "position") is not None for one in evidence)
-        head = ["WON", "SOURCE", "SAYS", "AGE", *(["EVENT"] if is_placed else []), "RULE"]
-        output.table(head, [_evidence(one, is_placed=is_placed) for one in evidence])
-    for note in texts(explained, "notes"):
-        output.line("  ", note)
-    return 0
-
-
-def _evidence(line: Json, *, is_placed: bool) -> list[Piece]:
-    age, position = number(line, "age_s"), number(line, "position")
-    return [
-        toned("yes") if flag(line, "won") else "",
-        text(line, "source"),
-        cut(text(line, "says"), 80),
-        lasting(int(age)) if age is not None else "unknown",
-        *([str(int(position)) if position is not None else ""] if is_placed else []),
-        dim(text(line, "rule")),
-    ]
