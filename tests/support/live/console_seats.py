@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import ctypes
 import os
 import threading
-from collections.abc import AsyncGenerator, Callable, Coroutine
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager
 from datetime import datetime
 from pathlib import Path
@@ -127,22 +126,30 @@ class ConsoleSeats:
         await self.press(seats, b"\x1b[200~" + text.encode() + b"\x1b[201~")
         begin = text[:30]  # which no console breaks into two rows
         await self.until_shown(seats, lambda now: any(begin in line for line in now.lines))
-        before = (await seats.get_seat(SEAT)).activity.at
-        await self.press_until(seats, ENTER, lambda view: view.activity.at != before, "answered")
+        before = len(await self.verdicts())
+
+        async def is_taken() -> bool:
+            # A draft that is seen, or readiness, is a verdict too; a turn may be over before anybody looks.
+            return any(one.judged.activity != "idle" for one in (await self.verdicts())[before:])
+
+        for _ in range(_PRESS_TIMES):
+            await self.press(seats, ENTER)
+            if await _within(_PRESS_AGAIN_S, is_taken):
+                return
+        raise AssertionError(f"Enter does nothing\n{await _show(seats)}")
 
     async def press_until(
         self, seats: Seats, key: bytes, holds: Callable[[SeatView], bool], what: str
     ) -> SeatView:
         """Presses a key, and again after a while where nothing came of it; the view once it is as wanted."""
+
+        async def is_wanted() -> bool:
+            return holds(await seats.get_seat(SEAT))
+
         for _ in range(_PRESS_TIMES):
             await self.press(seats, key)
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(_PRESS_AGAIN_S):
-                    while True:
-                        view = await seats.get_seat(SEAT)
-                        if holds(view):
-                            return view
-                        await asyncio.sleep(_POLL_S)
+            if await _within(_PRESS_AGAIN_S, is_wanted):
+                break
         return await self.until(seats, holds, what)
 
     async def until(self, seats: Seats, holds: Callable[[SeatView], bool], what: str) -> SeatView:
@@ -180,6 +187,17 @@ class ConsoleSeats:
                 for one in store.events(limit=100_000)
                 if isinstance(one.event, ConsoleJudged)
             ]
+
+
+async def _within(seconds: float, holds: Callable[[], Awaitable[bool]]) -> bool:
+    """Whether something comes true in time."""
+    try:
+        async with asyncio.timeout(seconds):
+            while not await holds():  # noqa: ASYNC110 - another process sets no event
+                await asyncio.sleep(_POLL_S)
+    except TimeoutError:
+        return False
+    return True
 
 
 async def _show(seats: Seats) -> str:

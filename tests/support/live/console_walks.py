@@ -33,7 +33,7 @@ class Walk:
         posture: That posture.
         limit: How its session stands when a usage limit was met.
         after_limit: The keys of which one leaves that state; none where a prompt may be typed at once.
-        leave: The key that ends it, once or twice.
+        leave: The key that ends it, once or twice; `None` where it is killed instead.
     """
 
     target: Target
@@ -43,7 +43,7 @@ class Walk:
     posture: Posture = field(default_factory=Posture)
     limit: Literal["idle", "running", "needs_input"] = "idle"
     after_limit: tuple[bytes, ...] = ()
-    leave: bytes = CTRL_C
+    leave: bytes | None = CTRL_C
 
 
 WALKS: dict[str, Walk] = {
@@ -54,6 +54,7 @@ WALKS: dict[str, Walk] = {
         idle_witness=Source.SCREEN,
         limit="needs_input",
         after_limit=(b"2",),
+        leave=None,
     ),
     "opencode": Walk(target=opencode.TARGET, witness=Source.SCREEN),
     "pi": Walk(
@@ -68,6 +69,7 @@ WALKS: dict[str, Walk] = {
         witness=Source.TITLE,
         idle_witness=Source.SCREEN,
         limit="running",
+        leave=None,
     ),
 }
 
