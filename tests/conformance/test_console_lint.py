@@ -13,6 +13,7 @@ import inspan.harnesses
 from inspan.cli.main import main
 from inspan.conformance.console_checks import count_features
 from inspan.conformance.lint import RULES, lint_folder
+from inspan.host import HarnessHost
 from inspan.plugin.manifest_file import load_manifest
 from inspan.plugin.signals import Signals, read_signals
 from support.terminal_recordings import read_rules
@@ -262,11 +263,16 @@ def test_where_nothing_is_known_of_a_console_its_process_is_told_to_prove_no_mor
 
 @pytest.mark.requirement("H-C15")
 @pytest.mark.parametrize("harness", WITH_CONSOLE)
-def test_a_real_console_is_a_mode_of_its_own_beside_the_structured_ones(harness: str) -> None:
+def test_a_real_console_is_a_mode_of_its_own_beside_the_structured_ones(tmp_path: Path, harness: str) -> None:
     manifest = load_manifest(ROOT / harness)
     assert manifest.modes["terminal"].transport == "terminal"
     structured = [name for name, mode in manifest.modes.items() if mode.transport != "terminal"]
     assert manifest.default_mode in (structured or ["terminal"])
+    # Without a word the seat gets a structured one: the console is a choice that is made and seen.
+    (console,) = [
+        mode for mode in HarnessHost(tmp_path, environ={}).view(harness).modes if mode.id == "terminal"
+    ]
+    assert console.transport == "terminal"
 
 
 @pytest.mark.requirement("H-A48")
@@ -280,6 +286,14 @@ def test_no_harness_could_be_told_by_the_name_of_its_process() -> None:
     assert len(names["python3"]) > 1
     wrapped = {"claude-code", "codex", "gemini", "qwen", "copilot", "opencode", "pi"}
     assert wrapped <= names["node"]
+    # So nothing decides by it: what the manifest says of names is shown to people, and read nowhere else.
+    source = ROOT.parent
+    readers = {
+        str(file.relative_to(source))
+        for file in source.rglob("*.py")
+        if "process_names" in file.read_text(encoding="utf-8")
+    }
+    assert readers == {"model/installation.py"}
 
 
 def test_every_rule_of_lint_about_consoles_is_broken_by_a_sample(tmp_path: Path) -> None:

@@ -37,7 +37,7 @@ def names_of_tests(path: Path) -> set[str]:
     return {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
 
 
-@pytest.mark.requirement("H-A10")
+@pytest.mark.requirement("H-A10", "L6")
 def test_every_capability_names_its_reader_and_the_test_that_pins_it() -> None:
     assert set(CAPABILITY_READERS) == set(NAMES)
 
