@@ -31,6 +31,8 @@ _INSERT_EVENT = (
     "INSERT INTO events (position, at, seat, launch, session, turn, source, rule, type, version, body) "
     "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
+_TYPE, _VERSION = 7, 8
+"""Where they stand in a row, whose position is added last."""
 # In place: a row that is replaced would leave its index, too, and come back to it.
 _UPSERT_CURSOR = (
     "INSERT INTO cursors (launch, seat, offset, next_op, snapshot) VALUES (?, ?, ?, ?, ?) "
@@ -162,13 +164,14 @@ class Writer:
             cursors: dict[str, LaunchCursor | None] = {}
             outcomes: list[Outcome] = []
             for request in group:
-                first = position + 1
+                envelopes: list[Envelope] = []
                 for draft, row in zip(request.drafts, request.rows, strict=True):
                     position += 1
                     rows.append((position, *row))
+                    envelopes.append(_envelope(position, draft, row))
                     projector.stage(position, draft)
                 self._write_outbox(request.append, cursors)
-                outcomes.append(Outcome(token=request.token, envelopes=_envelopes(first, request.drafts)))
+                outcomes.append(Outcome(token=request.token, envelopes=tuple(envelopes)))
             database.executemany(_INSERT_EVENT, rows)
             self._write_cursors(cursors)
             projector.flush()
@@ -222,16 +225,18 @@ def prepare(append: Append, token: object) -> Prepared:
     Raises:
         StoreError: `store_failed` where a value has no JSON form, or a time has no zone.
     """
-    drafts = tuple(_in_utc(draft) for draft in append.drafts)
+    drafts = append.drafts
+    if any(draft.at.tzinfo is not UTC for draft in drafts):
+        drafts = tuple(map(_in_utc, drafts))
     try:
-        rows = tuple(_row(draft) for draft in drafts)
+        rows = tuple(map(_row, drafts))
     except (msgspec.MsgspecError, TypeError, ValueError, OverflowError, RecursionError) as error:
         raise StoreError(
             f"An event cannot be written down ({type(error).__name__}).",
             code="store_failed",
             hint="This is a fault in Inspan; please report it.",
         ) from error
-    outbox_bytes = sum(len(write.data) for write in append.outbox)
+    outbox_bytes = sum(len(write.data) for write in append.outbox) if append.outbox else 0
     return Prepared(
         append=append,
         drafts=drafts,
@@ -269,22 +274,19 @@ def _row(draft: EventDraft) -> tuple[Any, ...]:
     )
 
 
-def _envelopes(first: int, drafts: tuple[EventDraft, ...]) -> tuple[Envelope, ...]:
-    return tuple(
-        Envelope(
-            position=position,
-            at=draft.at,
-            seat=draft.seat,
-            source=draft.source,
-            rule=draft.rule,
-            type=(type_name := event_type(draft.event)),
-            version=EVENT_VERSIONS[type_name],
-            event=draft.event,
-            launch=draft.launch,
-            session=draft.session,
-            turn=draft.turn,
-        )
-        for position, draft in enumerate(drafts, start=first)
+def _envelope(position: int, draft: EventDraft, row: tuple[Any, ...]) -> Envelope:
+    return Envelope(
+        position=position,
+        at=draft.at,
+        seat=draft.seat,
+        source=draft.source,
+        rule=draft.rule,
+        type=row[_TYPE],
+        version=row[_VERSION],
+        event=draft.event,
+        launch=draft.launch,
+        session=draft.session,
+        turn=draft.turn,
     )
 
 
