@@ -53,7 +53,6 @@ def assert_given_back(person: Person) -> None:
     assert person.settings_now() == person.settings
 
 
-@pytest.mark.requirement("H-A8")
 def test_a_person_sees_the_console_types_into_it_and_leaves_it_running(console: Path) -> None:
     with at_terminal("attach", "worker") as person:
         person.until_shown(PROMPT)

@@ -24,7 +24,7 @@ def seat_when(condition: Callable[[Any], object]) -> Any:
 
 
 @pytest.mark.timeout(120)
-@pytest.mark.requirement("H-C21")
+@pytest.mark.requirement("L4", "H-C19")
 def test_a_console_s_state_is_told_with_its_kind_its_error_and_every_rule_that_was_tried(
     console: Path,
 ) -> None:
