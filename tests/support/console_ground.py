@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from inspan.model.console_views import ScreenView
+from inspan.model.hooks import HookSettings
 from inspan.model.manifest import Maintainer, Manifest, ModeManifest, PostureRule, Program, SessionIdentity
 from inspan.model.permission import NeedsInputKind, OptionKind
 from inspan.model.plan import LaunchPlan, LaunchRequest, TransportSettings
@@ -112,7 +113,7 @@ COMPOSER_RULES = ScreenRules(
     ),
 )
 COMPOSER_TYPING = TypingRecipe(
-    composer=Composer(columns=(2,), prompt="^>( |$)"), submit_delay_s=0.05, submit_gap_s=0.3, clear=("ctrl-u",)
+    composer=Composer(home="^> "), submit_delay_s=0.05, submit_gap_s=0.3, clear=("ctrl-u",)
 )
 
 
@@ -127,6 +128,7 @@ class ConsoleHarnesses(ScriptedHarnesses):
         self.typing: TypingRecipe | None = None
         self.words: tuple[str, ...] = ()
         self.command: tuple[str, ...] | None = None
+        self.hooks = HookSettings()
 
     def manifest(self, harness: str) -> Manifest:
         super().manifest(harness)
@@ -167,6 +169,7 @@ class ConsoleHarnesses(ScriptedHarnesses):
                 attempt=request.attempt,
                 session_id=None if request.reference is None else request.reference.id,
                 terminal=TerminalSettings(rules=self.rules, typing=self.typing, columns=100, rows=30),
+                hooks=self.hooks,
             ),
             handshake_timeout_s=0.2,
             stop_grace_s=2,

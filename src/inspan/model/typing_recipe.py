@@ -37,16 +37,17 @@ TypingBlock = Literal[
 class Composer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
     """How one sees whether something stands in the harness's input line.
 
-    A placeholder or a suggestion does not move the cursor, typed text does. So the input line is empty where the
-    cursor stands in a row that `prompt` matches, in one of `columns`.
+    A placeholder or a suggestion does not move the cursor, typed text does, and a further row of a draft looks
+    otherwise. So the input line is empty where the cursor stands right behind what `home` matches in its row.
 
     Attributes:
-        columns: The columns in which the cursor stands in an empty input line, counted from 0.
-        prompt: What the cursor's row looks like; a second row of a draft does not.
+        home: The beginning of the cursor's row, up to where typed text begins; the row counts as filled up with
+            blanks.
+        above: What the row above it looks like; empty for any.
     """
 
-    columns: Annotated[tuple[int, ...], msgspec.Meta(min_length=1)]
-    prompt: Pattern
+    home: Pattern
+    above: Annotated[str, msgspec.Meta(max_length=300)] = ""
 
 
 class TypingRecipe(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):

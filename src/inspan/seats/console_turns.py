@@ -42,17 +42,24 @@ HELD_BY: dict[TypingBlock, HeldReason] = {
 """As what a prompt is held that may not be typed."""
 
 
-def check_typable(decision: Decision, text: str) -> None:
+def check_typable(decision: Decision, text: str, *, is_urgent: bool = False) -> None:
     """Refuses a prompt that can never be typed.
 
     Raises:
-        UsageError: `delivery_unsupported`, `message_has_controls`.
+        UsageError: `delivery_unsupported`, `message_has_controls`; `unsupported_capability` for one that is to be
+            typed while a turn runs, where nobody said that the console takes it.
     """
     if not decision.context.can_type:
         raise UsageError(
             f"Nobody said how a prompt is typed into the console of {decision.name}.",
             code="delivery_unsupported",
             hint=f"`inspan attach {decision.name}` attaches to it; another mode of the harness may take prompts.",
+        )
+    if is_urgent and not decision.context.takes_text_while_running:
+        raise UsageError(
+            f"The console of {decision.name} is not known to take text while a turn runs.",
+            code="unsupported_capability",
+            hint="Leave `--now` out: it is typed once the turn has ended.",
         )
     check_message(text)
 

@@ -35,6 +35,7 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
         is_one_shot: The mode runs its harness once for each prompt.
         is_watched: The mode shows the harness's own console.
         can_type: Somebody said how a prompt is typed into it.
+        takes_text_while_running: It takes text that is submitted during a turn.
         typing_block: Why nothing may be typed into it now.
     """
 
@@ -49,6 +50,7 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     is_one_shot: bool = False
     is_watched: bool = False
     can_type: bool = False
+    takes_text_while_running: bool = False
     typing_block: TypingBlock = "not_ready"
 
 

@@ -17,6 +17,7 @@ from inspan.model.plan import LaunchPlan, LaunchRequest, ProbeResult, Problem
 from inspan.model.session import Provenance
 from inspan.model.state import SeatState
 from inspan.model.turn import CallError
+from inspan.model.typing_recipe import TypingRecipe
 from inspan.model.views import HarnessView
 from inspan.transports import TERMINAL, is_one_shot
 
@@ -97,7 +98,8 @@ def context_of(harnesses: Harnesses, state: SeatState | None) -> Context:
     """What a decision about a seat depends on; a harness that is gone can do nothing that is known."""
     capabilities, resume_type, provenance = Capabilities(), "", Provenance.REPORTED
     turn_text_failures: tuple[TurnTextFailure, ...] = ()
-    one_shot, watched, can_type, model_option = False, False, False, ""
+    one_shot, watched, model_option = False, False, ""
+    recipe: TypingRecipe | None = None
     if state is not None:
         with contextlib.suppress(InspanError):
             manifest = harnesses.registry.manifest(state.harness)
@@ -105,7 +107,7 @@ def context_of(harnesses: Harnesses, state: SeatState | None) -> Context:
             turn_text_failures = mode.turn_text_failures
             capabilities, one_shot = mode.capabilities, is_one_shot(mode.transport)
             model_option = mode.acp.model_option
-            watched, can_type = mode.transport == TERMINAL, mode.terminal.typing is not None
+            watched, recipe = mode.transport == TERMINAL, mode.terminal.typing
             resume_type, provenance = manifest.session.resume_type, manifest.session.id_source
             if (one_shot and mode.headless.chooses_session) or mode.stream.chooses_session:
                 provenance = Provenance.CHOSEN
@@ -120,7 +122,8 @@ def context_of(harnesses: Harnesses, state: SeatState | None) -> Context:
         model_option=model_option,
         is_one_shot=one_shot,
         is_watched=watched,
-        can_type=can_type,
+        can_type=recipe is not None,
+        takes_text_while_running=recipe is not None and recipe.takes_text_while_running,
     )
 
 

@@ -17,7 +17,12 @@ ComposerState = Literal["empty", "text", "elsewhere"]
 
 def read_composer(snapshot: Snapshot, composer: Composer) -> ComposerState:
     """What the cursor says of the input line."""
-    row = snapshot.lines[snapshot.cursor.row] if snapshot.cursor.row < len(snapshot.lines) else ""
-    if compile_pattern(composer.prompt).search(row) is None:
+    at = snapshot.cursor.row
+    if at >= len(snapshot.lines):
         return "elsewhere"
-    return "empty" if snapshot.cursor.column in composer.columns else "text"
+    found = compile_pattern(composer.home).match(snapshot.lines[at].ljust(snapshot.size.columns))
+    if found is None:
+        return "elsewhere"
+    if composer.above and (at == 0 or compile_pattern(composer.above).search(snapshot.lines[at - 1]) is None):
+        return "elsewhere"
+    return "empty" if snapshot.cursor.column == found.end() else "text"

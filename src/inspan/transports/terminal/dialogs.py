@@ -27,6 +27,9 @@ __all__ = ["Answering", "Dialog", "DialogRow", "next_keys", "read_dialog"]
 MARKS = "❯>›→●○◉◯▶▸*│┃║|╭╮╰╯─━ \t"  # noqa: RUF001 - as they are drawn
 """What is drawn around an answer's words: it says which one is marked, not what is asked."""
 COUNTING = re.compile(r"\(\d+m?s?[^)]{0,40}\)|\d+ ?s\b")
+MOVING = re.compile("[\u2800-\u28ff]|esc to |ctrl\\+", re.IGNORECASE)
+"""Rows that turn, count or explain keys: they change while the question stays."""
+ASKED_ROWS = 28
 MAX_ROWS = 200
 
 
@@ -88,7 +91,11 @@ def read_dialog(match: Match, snapshot: Snapshot) -> Dialog | None:
     taken: set[int] = set()
     for choice in answers.choices:
         pattern = compile_pattern(choice.row)
-        at = next((at for at, line in enumerate(lines) if at not in taken and pattern.search(line)), None)
+        # Answers that have keys of their own may stand in one row.
+        free = (
+            at for at, line in enumerate(lines) if (choice.keys or at not in taken) and pattern.search(line)
+        )
+        at = next(free, None)
         if at is None:
             continue
         taken.add(at)
@@ -103,10 +110,8 @@ def read_dialog(match: Match, snapshot: Snapshot) -> Dialog | None:
     if not rows:
         return None
     subject = _subject(answers, text) or match.evidence.strip(MARKS)
-    asked = [COUNTING.sub("", line.strip(MARKS)) for line in lines]
-    fingerprint = hashlib.sha256("\n".join([rule.name, *filter(None, asked)]).encode()).hexdigest()[:24]
     ordered = tuple(sorted(rows, key=lambda row: row.row))
-    return Dialog(rule=rule.name, fingerprint=fingerprint, subject=subject, rows=ordered)
+    return Dialog(rule=rule.name, fingerprint=_fingerprint(rule, snapshot), subject=subject, rows=ordered)
 
 
 def next_keys(dialog: Dialog, answers: ChoiceList, option: str) -> tuple[tuple[Key, ...], bool] | None:
@@ -127,6 +132,13 @@ def next_keys(dialog: Dialog, answers: ChoiceList, option: str) -> tuple[tuple[K
     if steps == 0:
         return (answers.confirm,), True
     return ((answers.next if steps > 0 else answers.previous),) * abs(steps), False
+
+
+def _fingerprint(rule: ScreenRule, snapshot: Snapshot) -> str:
+    """Stands for what is asked: the dialog and what stands above it, without marks and what only moves."""
+    rows = shown_rows(snapshot)[-ASKED_ROWS:]
+    asked = [COUNTING.sub("", row).strip(MARKS) for row in rows if not MOVING.search(row)]
+    return hashlib.sha256("\n".join([rule.name, *filter(None, asked)]).encode()).hexdigest()[:24]
 
 
 def _region_text(rule: ScreenRule, snapshot: Snapshot) -> str | None:
