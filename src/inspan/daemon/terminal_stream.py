@@ -7,9 +7,9 @@ import asyncio
 from litestar.types import HTTPScope, Receive, Scope, Send
 
 from inspan.seats.service import TerminalViewer
+from inspan.transports.terminal.guest import GuestTerminal
 
 from .beside import running_beside
-from .guest_terminal import GuestTerminal
 from .lifetime import Lifetime
 
 __all__ = ["PIECE_BYTES", "TerminalStream"]
@@ -28,7 +28,7 @@ class TerminalStream:
     Args:
         viewer: The viewer, which belongs to this stream from now on.
         lifetime: The daemon's life.
-        guest: Fit the bytes to a terminal that is somebody's own; see `guest_terminal`.
+        guest: Fit the bytes to a terminal that is somebody's own; see `GuestTerminal`.
     """
 
     def __init__(self, viewer: TerminalViewer, *, lifetime: Lifetime, guest: bool) -> None:

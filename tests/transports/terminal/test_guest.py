@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from inspan.daemon.guest_terminal import FRESH, STRING_CAP_BYTES, GuestTerminal
+from inspan.transports.terminal.guest import FRESH, STRING_CAP_BYTES, GuestTerminal
 from inspan.transports.terminal.opening import open_screen
 from inspan.transports.terminal.screen import ScreenSize
 
