@@ -263,6 +263,8 @@ def test_the_merged_manifest_stands_for_a_folder_that_is_one_layer_of_several(fo
 
 def test_every_rule_is_broken_by_a_sample() -> None:
     samples = {rule for *_, rule, _ in WRONG} | {"recording", "readme"}
+    # Nothing was renamed yet: tests/plugin/test_renamed_keys.py shows what lint says once something is.
+    samples.add("renamed")
 
     # Those about consoles have their own samples, in test_console_lint.
     assert samples == {rule for rule in RULES if not rule.startswith("screen-")}

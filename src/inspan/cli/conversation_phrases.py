@@ -1,4 +1,4 @@
-"""Events of a conversation beyond its turns, in words: forks, settings, questions, lists of sessions."""
+"""Events of a conversation beyond its turns, in words: forks, requests, settings, questions, lists of sessions."""
 
 from __future__ import annotations
 
@@ -12,6 +12,10 @@ __all__ = ["CONVERSATION_KINDS", "field_words", "tell_conversation"]
 CONVERSATION_KINDS = frozenset(
     [
         "seat_forked",
+        "handoff_declared",
+        "request_handed_off",
+        "handoff_failed",
+        "request_settled",
         "identity_unclear",
         "config_requested",
         "sessions_requested",
@@ -43,6 +47,8 @@ def tell_conversation(kind: str, event: Json) -> list[Piece]:
         case "turn_corrected":
             was, now = text(event, "was"), text(event, "outcome")
             return [warn(f"the turn that seemed {was} was {now}"), *(_why(refused) if refused else [])]
+        case "handoff_declared" | "request_handed_off" | "handoff_failed" | "request_settled":
+            return _request(kind, event)
         case "config_requested":
             return _wanted(event)
         case "sessions_requested":
@@ -116,3 +122,24 @@ def _answered(event: Json) -> list[Piece]:
 def _why(error: Json) -> list[Piece]:
     hint = text(error, "hint")
     return [": ", cut(text(error, "message"), 2 * _TEXT_COLUMNS), dim(f"  next: {hint}" if hint else "")]
+
+
+def _request(kind: str, event: Json) -> list[Piece]:
+    request, seat = bold(text(event, "request")), bold(text(event, "to_seat"))
+    match kind:
+        case "handoff_declared":
+            return ["request ", request, " is to go on in ", seat, dim("  unless this attempt settles it")]
+        case "request_handed_off":
+            how = text(event, "outcome") or "without a turn"
+            return ["request ", request, " goes on in ", seat, dim("  this attempt ended: "), toned(how)]
+        case "handoff_failed":
+            return [
+                bad("request "),
+                request,
+                bad(" was not taken by "),
+                seat,
+                f"  {text(event, 'error', 'message')}",
+            ]
+        case _:
+            by = "  closed by its operator" if text(event, "by") == "operator" else ""
+            return ["request ", request, " is settled: ", toned(text(event, "outcome")), dim(by)]

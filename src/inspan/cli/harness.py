@@ -79,8 +79,13 @@ def build_harness(parser: Parser) -> None:
         nargs="?",
         help="the harness's id, or its folder (default: all of them)",
     )
+    lint.add_argument(
+        "--contract",
+        action="store_true",
+        help="also load the folder's own code and hold it to the contract; this runs it",
+    )
     lint.names["target"] = "harness"
-    lint.example("inspan harness lint ./acme", "before you publish your own")
+    lint.example("inspan harness lint ./acme --contract", "before you publish your own")
     trust = parser.action(
         "trust",
         "allow a harness's code from outside to run",
@@ -292,7 +297,7 @@ def _new(context: Context, args: Namespace) -> int:
 def _lint(context: Context, args: Namespace) -> int:
     from .linting import lint
 
-    return lint(context, args.target)
+    return lint(context, args.target, with_contract=args.contract)
 
 
 def _trust(context: Context, args: Namespace) -> int:

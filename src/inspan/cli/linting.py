@@ -8,7 +8,7 @@ import msgspec
 
 from inspan.conformance.lint import Finding, lint_folder
 from inspan.host.registry import HarnessRegistry, RegisteredHarness
-from inspan.model.errors import InspanError, UsageError
+from inspan.model.errors import InspanError, ManifestError, UsageError
 from inspan.model.ids import HARNESS_ID
 
 from .context import Context
@@ -18,17 +18,21 @@ from .output import bad, bold, dim, good, warn
 __all__ = ["lint"]
 
 
-def lint(context: Context, target: str | None) -> int:
+def lint(context: Context, target: str | None, *, with_contract: bool = False) -> int:
     """Prints the findings, and gives 0 where none of them is a fault.
 
     Args:
         context: Where to write, and the home whose harnesses are meant.
         target: A folder, or the id of a registered harness; `None` takes all that are registered.
+        with_contract: Also hold the code in the folder to the contract, which runs it.
 
     Raises:
         UsageError: `unknown_harness`, or there is no such folder.
     """
     found = _findings(context, target)
+    if with_contract:
+        name, broken = _contract(target)
+        found[name] = (*broken, *found[name])
     faults = sum(one.severity == "fault" for findings in found.values() for one in findings)
     if context.output.is_json:
         context.output.value({name: msgspec.to_builtins(findings) for name, findings in found.items()})
@@ -50,6 +54,23 @@ def _findings(context: Context, target: str | None) -> dict[str, tuple[Finding, 
     registry = HarnessRegistry(context.home.path)
     entries = registry.list() if target is None else (registry.get(target),)
     return {entry.id: _lint_entry(entry) for entry in entries}
+
+
+def _contract(target: str | None) -> tuple[str, tuple[Finding, ...]]:
+    import asyncio
+
+    from inspan.conformance.contract import check_contract
+
+    if target is None or not Path(target).is_dir():
+        raise UsageError(
+            "The contract is held against the code of one folder, which runs it.",
+            hint="Name the folder: `inspan harness lint ./acme --contract`.",
+        )
+    folder = Path(target).resolve()
+    try:
+        return folder.name, asyncio.run(check_contract(folder))
+    except ManifestError:
+        return folder.name, ()  # the findings say what is wrong with it
 
 
 def _lint_entry(entry: RegisteredHarness) -> tuple[Finding, ...]:

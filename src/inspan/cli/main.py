@@ -14,9 +14,15 @@ from collections.abc import Iterable, Sequence
 from inspan.model.errors import InspanError, UsageError, error_to_wire
 
 from .exits import Exit, exit_of_error
-from .output import Output, bad, bold
+from .output import Output, bad, bold, warn
 
-__all__ = ["main"]
+__all__ = ["RENAMED_COMMANDS", "RENAMED_OPTIONS", "main"]
+
+RENAMED_COMMANDS: dict[str, str] = {}
+"""Old name to new name of commands; docs/compatibility.md says for how long an old one works."""
+
+RENAMED_OPTIONS: dict[tuple[str, str], str] = {}
+"""Command (under its new name) and old option to the new option, such as `("send", "--wait-for")` to `--wait`."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -77,6 +83,12 @@ def _dispatch(words: list[str], output: Output) -> int:
     if not words:
         _help(output)
         return Exit.USAGE
+    if RENAMED_COMMANDS or RENAMED_OPTIONS:
+        from .renamed import use_new_words
+
+        words, notes = use_new_words(words, commands=RENAMED_COMMANDS, options=RENAMED_OPTIONS)
+        for note in notes:
+            output.remark(warn("renamed: "), note)
     name, *rest = words
     if name == "help":
         name, rest = (rest[0], ["--help"]) if rest else ("", [])

@@ -10,7 +10,6 @@ from .console_phrases import CONSOLE_KINDS, tell_console
 from .conversation_phrases import CONVERSATION_KINDS, tell_conversation
 from .fields import Json, flag, items, number, record, records, text, texts
 from .output import Piece, bad, bold, cut, dim, good, toned, warn
-from .request_phrases import REQUEST_KINDS, tell_request
 
 __all__ = ["asked", "clock", "option_names", "outcome_words", "phrase", "since", "usage_words"]
 
@@ -40,8 +39,6 @@ def phrase(kind: str, event: Json) -> list[Piece]:
             return tell_conversation(kind, event)
         case _ if kind in CONSOLE_KINDS:
             return tell_console(kind, event)
-        case _ if kind in REQUEST_KINDS:
-            return tell_request(kind, event)
         case _ if kind.startswith(("launch_", "session_open")):
             return _launch(kind, event)
         case _ if kind.startswith("delivery_"):

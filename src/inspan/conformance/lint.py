@@ -16,7 +16,9 @@ from inspan.model.capability import EvidenceLevel
 from inspan.model.errors import ManifestError
 from inspan.model.manifest import Manifest, ModeManifest, PostureRule
 from inspan.model.posture import Approvals, Sandbox
-from inspan.plugin.manifest_file import load_manifest
+from inspan.plugin.manifest_file import MANIFEST_FILE, load_manifest
+from inspan.plugin.renamed_keys import read_old_names
+from inspan.plugin.toml_file import read_table
 
 from .console_lint import check_consoles
 from .finding import Finding
@@ -34,6 +36,7 @@ __all__ = ["RULES", "Finding", "lint_folder"]
 
 RULES = {
     "manifest": "The manifest is read strictly, and leads nowhere that is not.",
+    "renamed": "A key has the name that it has now; its old name is read for a while.",
     "source": "What is supported says where that is known from.",
     "proof": "What is proved names a recording or a test that is there.",
     "posture": "At least one posture can be honoured, and the default one should be.",
@@ -74,6 +77,7 @@ def lint_folder(
     except ManifestError as error:
         return _faults_of(error)
     found = [
+        *_check_names(folder),
         *_check_claims(folder, known),
         *_check_postures(known),
         *_check_patterns(known),
@@ -103,6 +107,20 @@ def _faults_of(error: ManifestError) -> tuple[Finding, ...]:
         )
         for one in others
     )
+
+
+def _check_names(folder: Path) -> Iterator[Finding]:
+    file = folder / MANIFEST_FILE
+    if not file.is_file():
+        return
+    for note in read_old_names(read_table(file))[1]:
+        yield Finding(
+            severity="advice",
+            rule="renamed",
+            at=note.partition(" ")[0],
+            message=note,
+            hint="Rename it; docs/compatibility.md says for how long the old name is read.",
+        )
 
 
 def _check_claims(folder: Path, manifest: Manifest) -> Iterator[Finding]:

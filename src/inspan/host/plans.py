@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from pathlib import Path
 
@@ -10,6 +9,7 @@ from inspan.model.errors import PluginError, UsageError
 from inspan.model.manifest import Manifest, ModeManifest
 from inspan.model.plan import Attempt, LaunchPlan, LaunchRequest
 from inspan.model.session import SessionReference
+from inspan.plugin.plan_checks import find_plan_fault
 
 __all__ = ["check_attempt", "check_plan", "check_reference", "check_workspace", "find_mode"]
 
@@ -106,15 +106,7 @@ def check_plan(
     Raises:
         PluginError: `plugin_failed` where a plugin gave a plan that contradicts its manifest or the request.
     """
-    fault = None
-    if not (os.path.isabs(plan.program) and os.access(plan.program, os.X_OK)):
-        fault = f"its program {plan.program!r} cannot be run"
-    elif plan.transport != mode.transport:
-        fault = f"its transport is {plan.transport!r}, and the mode's is {mode.transport!r}"
-    elif plan.settings.attempt != request.attempt:
-        fault = f"it is a plan to {plan.settings.attempt}, and {request.attempt} was asked for"
-    elif any(Path(file.path).is_absolute() or ".." in Path(file.path).parts for file in plan.files):
-        fault = "it writes files outside the launch's folder"
+    fault = find_plan_fault(mode, request, plan)
     if fault is not None:
         raise PluginError(f"The launch plan of {manifest.id} is of no use: {fault}.", retry_safe=False)
     return plan

@@ -14,8 +14,7 @@ import msgspec
 from inspan.model.errors import InspanError, ManifestError, UsageError
 from inspan.model.manifest import Manifest
 from inspan.plugin.faults import Fault
-from inspan.plugin.manifest_file import MANIFEST_FILE, decode_manifest, manifest_error
-from inspan.plugin.toml_file import read_table
+from inspan.plugin.manifest_file import MANIFEST_FILE, decode_manifest, manifest_error, read_manifest_table
 
 from .manifests import LayeredTable, ManifestLayer, Origin, merge_layers, merge_over
 from .sources import built_in_folders, installed_folders, user_folders
@@ -146,7 +145,7 @@ def _read_all(origin: Origin, folders: Iterable[Path]) -> list[_Found]:
     for folder in folders:
         file = folder / MANIFEST_FILE
         try:
-            table = read_table(file)
+            table = read_manifest_table(file)
         except ManifestError as error:
             layer = ManifestLayer(origin=origin, folder=folder, table={})
             found.append(_Found(id=folder.name, layer=layer, problem=error))

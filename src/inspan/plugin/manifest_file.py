@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import logging
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +14,16 @@ from inspan.model.manifest import Manifest
 
 from .faults import Fault, find_faults
 from .manifest_checks import find_contradictions
+from .renamed_keys import RENAMED_KEYS, KeyConflictError, RenamedKey, read_old_names
 from .screen_rules_file import read_screen_rules
 from .toml_file import read_table
 
-__all__ = ["MANIFEST_FILE", "decode_manifest", "load_manifest", "manifest_error"]
+__all__ = ["MANIFEST_FILE", "decode_manifest", "load_manifest", "manifest_error", "read_manifest_table"]
 
 MANIFEST_FILE = "manifest.toml"
 """The name of the file in a harness's folder."""
+
+_log = logging.getLogger("inspan.plugin")
 
 
 def load_manifest(folder: Path) -> Manifest:
@@ -29,7 +33,7 @@ def load_manifest(folder: Path) -> Manifest:
         ManifestError: `manifest_unreadable` or `manifest_invalid`.
     """
     file = folder / MANIFEST_FILE
-    manifest = decode_manifest(read_table(file), file_of=lambda _: file)
+    manifest = decode_manifest(read_manifest_table(file), file_of=lambda _: file)
     if manifest.id != folder.name:
         raise manifest_error(
             file,
@@ -38,6 +42,27 @@ def load_manifest(folder: Path) -> Manifest:
             ),
         )
     return manifest
+
+
+def read_manifest_table(file: Path, *, renamed: Sequence[RenamedKey] | None = None) -> dict[str, Any]:
+    """The tables of a manifest's file, every key under the name that it has now; an old name is logged.
+
+    Args:
+        file: The file.
+        renamed: What was renamed; `RENAMED_KEYS` where it is not given.
+
+    Raises:
+        ManifestError: `manifest_unreadable`; `manifest_invalid` where a key is there under both of its names.
+    """
+    try:
+        table, notes = read_old_names(read_table(file), RENAMED_KEYS if renamed is None else renamed)
+    except KeyConflictError as error:
+        problem = f"is the old name of {error.new}, which is there too"
+        fault = Fault(key_path=error.key_path, problem=problem, expected=f"only {error.new}")
+        raise manifest_error(file, fault) from error
+    for note in notes:
+        _log.warning("%s: %s", file, note)
+    return table
 
 
 def decode_manifest(table: Mapping[str, Any], *, file_of: Callable[[str], Path]) -> Manifest:
