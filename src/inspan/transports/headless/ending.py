@@ -13,17 +13,15 @@ from inspan.model.reports import PromptAnswered, SessionFailed
 from inspan.model.session import ResumeOutcome
 from inspan.model.turn import CallError, TurnOutcome
 from inspan.transports.machine import HarnessEnd
-from inspan.transports.records.ending import has_written, read_end
+from inspan.transports.records.ending import has_written, last_words, read_end
 from inspan.transports.records.paths import Place
 
 from .saying import Saying
 
 __all__ = ["end_by_exit", "end_by_record"]
 
-_TAIL_CHARACTERS = 500
 _TOLD = ("chosen", "environment", "command")
 """Sources by which a harness is told its session, so that it need not name it."""
-_ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 
 def end_by_record(saying: Saying, rule: EndRule, place: Place) -> None:
@@ -63,7 +61,7 @@ def end_by_exit(saying: Saying, end: HarnessEnd) -> None:
         _confirm_session(saying)
         _answer(saying, TurnOutcome.COMPLETED, how, None, Source.PROCESS, "exit")
     else:
-        said = _last_words(end.stderr_tail)
+        said = last_words(end.stderr_tail)
         text = "The harness exited with status 0, having done nothing" + (f": {said}" if said else ".")
         hint = "Run its program by hand once: it may want something that it only says on a terminal."
         error = CallError(code="harness_exited", message=text, hint=hint)
@@ -118,11 +116,6 @@ def _by_exit_code(error: CallError, saying: Saying, exit_code: int) -> CallError
 
 
 def _error_of_exit(end: HarnessEnd, exit_code: int) -> CallError:
-    said = _last_words(end.stderr_tail)
+    said = last_words(end.stderr_tail)
     text = f"The harness exited with status {exit_code}" + (f": {said}" if said else ".")
     return CallError(code="harness_exited", message=text, hint="Send the prompt again once that is mended.")
-
-
-def _last_words(stderr_tail: str) -> str:
-    lines = [line.strip() for line in _ESCAPES.sub("", stderr_tail).splitlines() if line.strip()]
-    return " ".join(lines)[-_TAIL_CHARACTERS:]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 import msgspec
@@ -12,7 +13,7 @@ from inspan.transports.acp.loose import mapping
 
 from .paths import Place, as_token
 
-__all__ = ["error_of_code", "has_written", "read_end", "read_error"]
+__all__ = ["error_of_code", "has_written", "last_words", "read_end", "read_error"]
 
 _CODES = {401: "auth_required", 403: "auth_required", 429: "limited"}
 """HTTP statuses that say plainly what failed; everything else is the manifest's to say."""
@@ -21,6 +22,8 @@ _HINTS = {
     "auth_required": "Sign in with the harness's own program, or correct its key, then send the prompt again.",
     "limited": "Wait until the limit is lifted, or use another model or account.",
 }
+_TAIL_CHARACTERS = 500
+_ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 
 def read_error(rule: ErrorRule, place: Place) -> CallError:
@@ -73,3 +76,9 @@ def has_written(usage: Usage | None, rules: Iterable[RecordRule]) -> bool | None
     if usage is not None and usage.output_tokens is not None:
         return usage.output_tokens > 0
     return False if any(rule.usage is not None and rule.usage.output for rule in rules) else None
+
+
+def last_words(stderr_tail: str) -> str:
+    """The end of what a process wrote to its standard error, as one line."""
+    lines = [line.strip() for line in _ESCAPES.sub("", stderr_tail).splitlines() if line.strip()]
+    return " ".join(lines)[-_TAIL_CHARACTERS:]

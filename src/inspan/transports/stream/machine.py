@@ -16,7 +16,7 @@ from inspan.transports.records.lines import quoted, read_record
 from inspan.transports.records.paths import Place, as_text, as_token
 from inspan.transports.records.reading import apply_rule, is_about
 
-from .opening import go_on, on_step_answer
+from .opening import fail_by_exit, go_on, on_step_answer
 from .requests import answer_request, take_request, withdraw_request
 from .state import StreamState, read_state, write_state
 from .talk import Talk, is_match
@@ -68,8 +68,9 @@ class StreamMachine:
         return self._talk.end_step(consumed=len(rest))
 
     def end(self, end: HarnessEnd) -> Step:
-        """Says nothing: what a process's end means for a session is core's to say."""
-        return Step()
+        """Says why a session was not gone on with, where the process said it as it left; the rest is core's to say."""
+        fail_by_exit(self._talk, end)
+        return self._talk.end_step()
 
     def prompt(self, delivery: str, text: str) -> Step:
         """Writes the prompt.
@@ -141,6 +142,7 @@ class StreamMachine:
             case "prompt":
                 on_prompt_answer(talk, call, place, error)
             case "cancel" if error is not None:
+                state.is_cancelled = False
                 talk.fault("cancel_refused", f"The harness did not take the cancel: {error.message}")
             case _:
                 pass

@@ -8,16 +8,19 @@ from typing import Any
 import msgspec
 
 from inspan.model.content import ConfigUpdated
+from inspan.model.evidence import Source
 from inspan.model.reports import Connected, ConnectFailed, SessionFailed, SessionReady
 from inspan.model.session import OpenedHow, ResumeOutcome
 from inspan.model.stream import CallRule
 from inspan.model.turn import CallError
+from inspan.transports.machine import HarnessEnd
+from inspan.transports.records.ending import last_words
 from inspan.transports.records.paths import Place
 
 from .state import OpenCall
 from .talk import Talk
 
-__all__ = ["fail_opening", "go_on", "on_step_answer", "steps_of"]
+__all__ = ["fail_by_exit", "fail_opening", "go_on", "on_step_answer", "steps_of"]
 
 _HOW = {"fresh": OpenedHow.NEW, "resume": OpenedHow.RESUMED, "fork": OpenedHow.FORKED}
 _AUTHOR = "Report it to the harness's author."
@@ -77,7 +80,7 @@ def on_step_answer(talk: Talk, place: Place, error: CallError | None) -> None:
             return
 
 
-def fail_opening(talk: Talk, error: CallError, rule: str) -> None:
+def fail_opening(talk: Talk, error: CallError, rule: str, *, source: Source = Source.PROTOCOL) -> None:
     """Says that the launch is of no use, unless its session is open or that was said."""
     state = talk.state
     if state.phase not in ("begun", "connected"):
@@ -90,7 +93,16 @@ def fail_opening(talk: Talk, error: CallError, rule: str) -> None:
         return
     if error.code == "call_failed":
         error = msgspec.structs.replace(error, code="session_failed")
-    talk.report(SessionFailed(outcome=ResumeOutcome.FAILED, error=error), rule)
+    talk.report(SessionFailed(outcome=ResumeOutcome.FAILED, error=error), rule, source=source)
+
+
+def fail_by_exit(talk: Talk, end: HarnessEnd) -> None:
+    """Says that a session is not gone on with since the process ended first, and with which words it did."""
+    said = last_words(end.stderr_tail)
+    if talk.settings.attempt == "fresh" or end.exit_code is None or not said:
+        return
+    message = f"The harness exited with status {end.exit_code}: {said}"
+    fail_opening(talk, CallError(code="harness_exited", message=message), "exit", source=Source.PROCESS)
 
 
 def _open(talk: Talk) -> None:

@@ -44,10 +44,10 @@ class Talk:
         """How the harness is spoken to."""
         return self.settings.stream
 
-    def report(self, body: Any, rule: str) -> None:
+    def report(self, body: Any, rule: str, *, source: Source = Source.PROTOCOL) -> None:
         """Adds a report."""
         self._reports.append(
-            Reported(body=body, source=Source.PROTOCOL, rule=f"stream.{rule}", session=self.state.session)
+            Reported(body=body, source=source, rule=f"stream.{rule}", session=self.state.session)
         )
         if self.settings.reads_last_words and note_words(self.state, body):
             self.is_changed = True
