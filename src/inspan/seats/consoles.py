@@ -23,6 +23,7 @@ from inspan.transports.watching import WatchingMachine
 
 from .actor import SeatActor
 from .console_turns import next_typed, what_is_ignored
+from .hook_post import HookPost
 from .inputs import ConsoleFree
 from .link import Link
 from .viewers import Viewer, Viewers
@@ -57,12 +58,17 @@ class LiveConsole:
         link: The launch.
         machine: Its machine, which is `link.machine`.
         connection: The way to its holder.
+
+    Attributes:
+        viewers: Who looks on.
+        hooks: What takes the events of its harness's hooks.
     """
 
     def __init__(
         self, actor: SeatActor, link: Link, machine: WatchingMachine, connection: HolderConnection
     ) -> None:
         self.viewers = Viewers()
+        self.hooks: HookPost | None = None
         self._actor = actor
         self._link = link
         self._machine = machine
@@ -78,6 +84,7 @@ class LiveConsole:
         self._is_frame_whole = False
         self._owes_redraw = False
         self._typed_at: float | None = None
+        self._is_urgent = False
         self._note_place()
 
     async def follow(self, from_offset: int) -> AsyncIterator[None]:
@@ -128,7 +135,8 @@ class LiveConsole:
         return self._machine.typing_block()
 
     def wake(self) -> None:
-        """Has the screen looked at soon."""
+        """Has the screen looked at now: something was decided that it has to do with."""
+        self._is_urgent = True
         self._dirty.set()
 
     async def write(self, row: OutboxRow) -> tuple[WriteResult, TypingBlock]:
@@ -197,7 +205,10 @@ class LiveConsole:
         """Why it is believed to be in its state."""
         self._asked_at = 0.0
         await self._ask_foreground()
-        return self._machine.explain()
+        explained = self._machine.explain()
+        if self.hooks is None:
+            return explained
+        return msgspec.structs.replace(explained, hooks=self.hooks.heard)
 
     def close(self) -> None:
         """Ends what viewers see."""
@@ -221,7 +232,7 @@ class LiveConsole:
 
     async def _await_burst_end(self) -> None:
         latest = time.monotonic() + LOOK_AT_LATEST_S
-        while (left_s := latest - time.monotonic()) > 0:
+        while not self._is_urgent and (left_s := latest - time.monotonic()) > 0:
             if self._is_frame_whole and time.monotonic() - self._looked_at >= FRAMES_EVERY_S:
                 break
             self._dirty.clear()
@@ -230,6 +241,7 @@ class LiveConsole:
                     await self._dirty.wait()
             except TimeoutError:
                 break
+        self._is_urgent = False
         self._dirty.clear()
 
     async def _let_go(self) -> None:
