@@ -12,8 +12,8 @@ from inspan.model.manifest import ModeManifest
 from inspan.model.plan import Attempt, TransportSettings
 from inspan.model.reports import PermissionRequested, PromptAnswered, PromptStarted, SessionReady
 from inspan.model.turn import TurnOutcome
-from inspan.transports.acp.loose import mapping, text_in
-from inspan.transports.machine import Step
+from inspan.transports.acp.loose import integer_in, mapping, text_in
+from inspan.transports.machine import HarnessEnd, Step
 from inspan.transports.stream import StreamMachine
 from inspan.transports.stream.templates import recognise
 
@@ -29,7 +29,8 @@ def replay_stream(path: Path, mode: ModeManifest, options: dict[str, str] | None
     """Plays a recorded conversation to the `stream` transport, which says again what it said. Nothing is started.
 
     Each process begins with a line `!` whose message has `started` (`fresh`, `resume`, `fork`) and, unless it is
-    fresh, `session`; it may have `chosen`, the id that core chose.
+    fresh, `session`; it may have `chosen`, the id that core chose. A line `!` with `exited`, and perhaps `stderr`,
+    says how it ended.
 
     Args:
         path: The recording.
@@ -108,9 +109,15 @@ class _Player:
 
     def _finish(self, line: RecordedLine) -> None:
         self._add(line, self._machine.finish())
+        ended = mapping(line.message) or {}
+        status = integer_in(ended, "exited")
+        if status is not None:
+            end = HarnessEnd(exit_code=status, stderr_tail=text_in(ended, "stderr"))
+            self._add(line, self._machine.end(end if status >= 0 else HarnessEnd(signal=-status)))
         if self._open is not None:
             turn = self._turns[self._open]
-            self._turns[self._open] = msgspec.structs.replace(turn, raw_reason=str(line.message))
+            reason = str(line.message) if status is None else f"exit {status}"
+            self._turns[self._open] = msgspec.structs.replace(turn, raw_reason=reason)
             self._open = None
 
     def _say(self, line: RecordedLine, message: dict[str, Any]) -> None:

@@ -50,6 +50,7 @@ MISSING_SESSION = "00000000-0000-4000-8000-000000000000"
 
 _DEADLINE_S = 60.0
 _READ_BYTES = 65536
+_TAIL_CHARACTERS = 500
 
 
 class Wire:
@@ -66,6 +67,7 @@ class Wire:
         self.phase = "open"
         self.bodies: list[ReportBody] = []
         self.session = ""
+        self.is_over = False
         self._ready = ready
         self._harness = harness
         self._lines = lines
@@ -151,8 +153,7 @@ class Wire:
             left_s = deadline_s - time.monotonic()
             assert left_s > 0, f"{self._harness} says nothing more in {self.phase}"
             if not self._read(left_s):
-                said = self.process.stderr.read().decode() if self.process.stderr else ""
-                raise EOFError(f"{self._harness} ended in {self.phase}: {said}")
+                raise EOFError(f"{self._harness} ended in {self.phase}")
 
     def settle(self, seconds: float = 0.5) -> None:
         """Take what still comes."""
@@ -162,6 +163,7 @@ class Wire:
 
     def close(self, *, kill: bool = False) -> None:
         """End it: by its input, or by a signal that it cannot see."""
+        self.is_over = True
         if kill:
             os.killpg(self.process.pid, signal.SIGKILL)
         elif self.process.stdin is not None:
@@ -173,7 +175,9 @@ class Wire:
         except subprocess.TimeoutExpired:
             os.killpg(self.process.pid, signal.SIGKILL)
             status = self.process.wait()
-        self._keep("!", f"exit {status}")
+        assert self.process.stderr is not None
+        told = self.process.stderr.read().decode("utf-8", "replace")[-_TAIL_CHARACTERS:] if status > 0 else ""
+        self._keep("!", {"exited": status} | ({"stderr": told} if told else {}))
 
     def _read(self, timeout_s: float) -> bool:
         """Take the next bytes; `False` at the end of the output."""
@@ -217,7 +221,7 @@ class Recorder:
         try:
             yield wire
         finally:
-            if wire.process.poll() is None:
+            if not wire.is_over:
                 wire.close()
 
 
