@@ -9,6 +9,7 @@ import msgspec
 
 from .console import BackgroundWork, KeptError, LostSay
 from .evidence import Source
+from .hooks import HooksHeard
 from .permission import NeedsInputKind
 from .screen_rules import Gate, Sign
 from .typing_recipe import TypingBlock
@@ -188,6 +189,7 @@ class ConsoleExplanation(msgspec.Struct, frozen=True, kw_only=True, omit_default
         was_asked: Whether the program asked if status reports are taken, and was told so.
         identity: What the terminal says of itself.
         foreground: Who has the terminal.
+        hooks: What came of the harness's hooks; `None` where it has none that are listened to.
     """
 
     claims: tuple[ClaimWeighed, ...] = ()
@@ -199,6 +201,7 @@ class ConsoleExplanation(msgspec.Struct, frozen=True, kw_only=True, omit_default
     was_asked: bool = False
     identity: dict[str, str] = {}
     foreground: ForegroundView = ForegroundView()
+    hooks: HooksHeard | None = None
 
 
 class ResizeTerminal(

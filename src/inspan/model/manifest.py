@@ -15,6 +15,7 @@ from .capability import Capabilities
 from .context_usage import ContextUsage
 from .diagnosis import Diagnosis, TurnTextFailure
 from .headless import HeadlessSettings
+from .hooks import HookSettings
 from .installation import ConfigFolder, Program, SignIn, VersionProbe
 from .posture import Approvals, Sandbox
 from .resource import ResourcePlace
@@ -268,6 +269,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, fo
         modes: The ways in which it can be driven.
         default_mode: The mode that is used where none is named.
         resources: Where it reads guidance, skills and the like in a project.
+        hooks: What its own hook system says of its console, and where it is told of ours.
         quirks: What is odd about it.
     """
 
@@ -287,5 +289,6 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, fo
     plugin: str = ""
     sign_in: SignIn = SignIn()
     config: ConfigFolder = ConfigFolder()
+    hooks: HookSettings = HookSettings()
     resources: tuple[ResourcePlace, ...] = ()
     quirks: tuple[Quirk, ...] = ()

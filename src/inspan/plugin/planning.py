@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 
 from inspan.model.errors import UsageError
+from inspan.model.hooks import HookSettings
 from inspan.model.manifest import AcpSettings, LaunchArguments, Manifest, ModeManifest, PostureRule
 from inspan.model.plan import LaunchPlan, LaunchRequest, TransportSettings
 from inspan.model.posture import Posture
@@ -168,6 +169,7 @@ def build_plan(
             terminal=mode.terminal,
             stream=mode.stream,
             context_usage=mode.context_usage,
+            hooks=manifest.hooks if mode.transport == "terminal" else HookSettings(),
             listed_in=_listed_in(request),
             answers_questions=True,
         ),

@@ -22,6 +22,7 @@ from inspan.model.events import (
     PermissionAnswered,
     StopRequested,
 )
+from inspan.model.hooks import HookReport
 from inspan.model.permission import AnsweredBy
 from inspan.model.plan import Problem
 from inspan.model.reports import ConnectFailed, PromptAnswered, PromptCorrected, ReportBody, SessionFailed
@@ -205,6 +206,20 @@ class SeatActor:
     async def look(self, link: Link, machine: WatchingMachine) -> None:
         """Has a machine that has a screen look at it; most looks say nothing new."""
         await self._take(link, machine.look, is_recent=True)
+
+    async def hear_hook(self, link: Link, machine: WatchingMachine, report: HookReport) -> str:
+        """Takes an event of the harness's hooks, and says why it was dropped; empty where it was not."""
+        reason = ""
+
+        def hear() -> Step:
+            nonlocal reason
+            step, reason = machine.hear_hook(report)
+            return step
+
+        await self._take(link, hear, is_recent=True)
+        if self.console is not None and not reason:
+            self.console.wake()
+        return reason
 
     async def note_keys(
         self, link: Link, machine: WatchingMachine, row: OutboxRow, block: TypingBlock, ended: Input | None
@@ -407,7 +422,10 @@ class SeatActor:
             body = reported.body
             if self.state is not None:
                 match body:
-                    case PromptAnswered(error=CallError() as error) | PromptCorrected(error=CallError() as error):
+                    case (
+                        PromptAnswered(error=CallError() as error)
+                        | PromptCorrected(error=CallError() as error)
+                    ):
                         known = await self._classify(self.state, error)
                         outcome = TurnOutcome.LIMITED if known.code == "limited" else body.outcome
                         body = msgspec.structs.replace(body, error=known, outcome=outcome)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 import msgspec
 
@@ -17,7 +18,7 @@ from .start_budget import Start
 
 __all__ = ["LaunchFiles", "harness_environment", "read_files", "terminal_size", "write_files"]
 
-_HIDDEN = ("INSPAN_HOME", "INSPAN_SEAT", "INSPAN_LAUNCH", "INSPAN_TOKEN")
+_HIDDEN = ("INSPAN_HOME", "INSPAN_SEAT", "INSPAN_LAUNCH", "INSPAN_TOKEN", "INSPAN_HOOKS")
 """Variables that are ours and mean nothing, or the wrong thing, to a harness."""
 
 _OUTER_TERMINAL = (
@@ -53,6 +54,7 @@ class LaunchFiles(msgspec.Struct, frozen=True, kw_only=True):
         handshake_timeout_s: Seconds until an open session.
         stop_grace_s: Seconds between the steps of a stop.
         start: What is started, and whether for the first time.
+        hook_token_hash: What is kept of the token that its hooks carry; empty where it has none.
     """
 
     transport: str
@@ -60,12 +62,19 @@ class LaunchFiles(msgspec.Struct, frozen=True, kw_only=True):
     handshake_timeout_s: float
     stop_grace_s: float
     start: Start | None = None
+    hook_token_hash: str = ""
 
 
 def harness_environment(
-    environ: Mapping[str, str], plan: LaunchPlan, given: Mapping[str, str]
+    environ: Mapping[str, str],
+    plan: LaunchPlan,
+    given: Mapping[str, str],
+    hooks: Mapping[str, str] = MappingProxyType({}),
 ) -> dict[str, str]:
-    """The harness's complete environment: the daemon's, less what conflicts, with the plan's and the operator's."""
+    """The harness's complete environment: the daemon's, less what conflicts, with the plan's and the operator's.
+
+    `hooks` is what its hook relay must find there.
+    """
 
     def is_stripped(name: str) -> bool:
         return name in _HIDDEN or any(
@@ -77,7 +86,7 @@ def harness_environment(
     if plan.transport == TERMINAL:
         kept = {name: value for name, value in kept.items() if not name.startswith(_OUTER_TERMINAL)}
         kept |= IDENTITY.environment()
-    return {**kept, **plan.environment, **given}
+    return {**kept, **plan.environment, **given, **hooks}
 
 
 def terminal_size(plan: LaunchPlan) -> TerminalSize | None:

@@ -35,6 +35,8 @@ from .consoles import LiveConsole, last_lines
 from .handshake import watch_handshake
 from .harnesses import Harnesses
 from .holder_calls import insist, part_from, put_first
+from .hook_following import follow_hooks, take_left_hooks
+from .hook_launch import tell_hooks
 from .inputs import (
     HolderLost,
     HolderUp,
@@ -165,6 +167,8 @@ class LaunchRunner:
         folder = self._launches / launch
         try:
             plan = with_settings(await self._plan(state, live), state.settings)
+            hooked = tell_hooks(plan, folder, actor.name, self._environ, state.environment)
+            plan = hooked.plan
             if actor.stop_wanted.is_set():
                 raise HarnessError("It was stopped before it was started.", code="launch_failed")
             start = self._starts.look_up(state.harness, state.mode, plan.program)
@@ -174,6 +178,7 @@ class LaunchRunner:
                 handshake_timeout_s=budget_s(plan, start),
                 start=start,
                 stop_grace_s=plan.stop_grace_s,
+                hook_token_hash=hooked.token_hash,
             )
             write_files(folder, plan, files)
             machine = open_machine(plan.transport, plan.settings)
@@ -197,7 +202,7 @@ class LaunchRunner:
                 launch=launch,
                 nonce=nonce,
                 argv=(plan.program, *plan.arguments),
-                env=harness_environment(self._environ, plan, state.environment),
+                env=harness_environment(self._environ, plan, state.environment, hooked.variables),
                 cwd=Path(plan.cwd),
                 directory=folder,
                 socket=folder / "holder.sock",
@@ -333,7 +338,8 @@ class LaunchRunner:
             ),
         ]
         try:
-            await self._read(actor, link, connection, console)
+            async with follow_hooks(actor, link, console, folder, files, connection.welcome.harness.pid):
+                await self._read(actor, link, connection, console)
         finally:
             actor.console = None
             if console is not None:
@@ -409,6 +415,7 @@ class LaunchRunner:
     ) -> None:
         """Records the end: first what was said last, then what became of the last writes, then the end."""
         if link is not None:
+            await take_left_hooks(actor, link, folder)
             await actor.finish(link)
         disk = LaunchDisk(folder)
         tail = ""
