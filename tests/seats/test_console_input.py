@@ -89,6 +89,7 @@ def test_output_that_does_not_stop_is_followed_to_its_end_with_bounded_memory_an
             assert shown.lines[0] == "> type here"
             assert highest["ours"] < 96 * MEGABYTE
             assert highest["holder"] < 32 * MEGABYTE
+            assert highest["journal"] < 40 * MEGABYTE  # what is shown is never long behind what is written
             assert highest["log"] < 48 * MEGABYTE
             assert size_of(ground.launches) < 8 * MEGABYTE  # what is in the log is not kept twice
         assert len(await verdicts(ground)) < 100

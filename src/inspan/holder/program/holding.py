@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["Holder"]
 
 SEND_BUFFER_BYTES = 256 * 1024  # of output waits in memory for one owner; the rest waits in the journal
+FOLLOWED_BYTES = 16 * 1024 * 1024  # how far a program on a terminal may be ahead of an owner who follows it
 LEAVE_EOF_GRACE_S = 2.0
 LEAVE_TERM_GRACE_S = 3.0
 
@@ -178,7 +179,7 @@ class Holder:
             self._wakeup: (selectors.EVENT_READ, self._handle_signals),
             self._clients.listener.fileno(): (selectors.EVENT_READ, self._clients.accept),
         }
-        if self._output.may_read():
+        if self._output.may_read() and not self._outruns_its_owner():
             wanted[self._output.handle] = (selectors.EVENT_READ, self._output.take)
         if self._errors.handle >= 0:
             wanted[self._errors.handle] = (selectors.EVENT_READ, self._errors.take)
@@ -198,6 +199,16 @@ class Holder:
         for handle, (mask, data) in wanted.items():
             if handle not in registered:
                 self._selector.register(handle, mask, data)
+
+    def _outruns_its_owner(self) -> bool:
+        """Whether the program on a terminal is so far ahead of the owner who follows it that it has to wait.
+
+        Whoever looks on would otherwise see what was shown long ago. Without an owner it runs on.
+        """
+        owner = self._clients.owner
+        if self._terminal is None or self._output.is_last or owner is None or owner.cursor is None:
+            return False
+        return self._journal.end - owner.cursor > FOLLOWED_BYTES
 
     def _timeout(self) -> float | None:
         times = [client.deadline for client in self._clients.all]
