@@ -34,12 +34,14 @@ from inspan.model.reports import (
     ConnectFailed,
     PermissionRequested,
     PermissionWithdrawn,
+    PromptAccepted,
     PromptAnswered,
     PromptStarted,
     ReportBody,
     SessionFailed,
     SessionReady,
 )
+from inspan.model.request_events import RequestHandedOff, RequestSettled
 from inspan.model.session import OpenedHow, ResumeOutcome
 from inspan.model.state import SeatState
 from inspan.model.turn import CallError, TurnOutcome
@@ -62,6 +64,7 @@ from inspan.seats.inputs import (
     WithdrawDelivery,
     WriteEnded,
 )
+from inspan.seats.request_inputs import HandOff
 from support.seat_scene import OPTIONS, Scene
 
 ERROR = CallError(code="call_failed", message="it failed")
@@ -110,7 +113,26 @@ class AnySeat(RuleBasedStateMachine):
     @rule()
     def send(self) -> None:
         self.prompts += 1
-        self.command(QueuePrompt(delivery=f"d-{self.prompts}", text="hello"))
+        request = f"r-{self.prompts}" if self.prompts % 2 else ""
+        self.command(QueuePrompt(delivery=f"d-{self.prompts}", text="hello", request=request))
+
+    @rule(data=st.data())
+    def hand_off(self, data: st.DataObject) -> None:
+        seat = self.scene.seat
+        waiting = [prompt.delivery for prompt in seat.queue if prompt.request]
+        if seat.in_flight is not None and seat.in_flight.request:
+            waiting.append(seat.in_flight.delivery)
+        if waiting:
+            delivery = data.draw(st.sampled_from(waiting))
+            number = delivery.removeprefix("d-")
+            self.command(
+                HandOff(
+                    request=f"r-{number}",
+                    delivery=delivery,
+                    to_seat="other",
+                    next_delivery=f"n-{number}-{len(self.scene.log)}",
+                )
+            )
 
     @rule(fresh=st.booleans())
     def start(self, fresh: bool) -> None:
@@ -196,6 +218,7 @@ class AnySeat(RuleBasedStateMachine):
             Connected(protocol_version=1),
             ConnectFailed(error=ERROR),
             SessionFailed(outcome=ResumeOutcome.MISSING, error=ERROR),
+            PromptAccepted(delivery=delivery),
             PromptStarted(delivery=delivery),
             PromptAnswered(delivery=delivery, outcome=TurnOutcome.COMPLETED, raw_reason="end_turn"),
             PromptAnswered(delivery=delivery, outcome=TurnOutcome.CANCELLED, raw_reason="cancelled"),
@@ -257,6 +280,29 @@ class AnySeat(RuleBasedStateMachine):
         answers = Counter(d.event.request for d in self.scene.log if isinstance(d.event, PermissionAnswered))
         ends = Counter(d.event.launch for d in self.scene.log if isinstance(d.event, LaunchEnded))
         assert all(count == 1 for count in (*turns.values(), *answers.values(), *ends.values()))
+
+    @invariant()
+    def an_attempt_settles_its_request_or_hands_it_off_at_most_once(self) -> None:
+        done: Counter[str] = Counter()
+        ended: dict[str, TurnOutcome] = {}
+        for draft in self.scene.log:
+            match draft.event:
+                case RequestSettled(delivery=delivery) | RequestHandedOff(delivery=delivery):
+                    done[delivery] += 1
+                case TurnEnded(delivery=delivery, outcome=outcome):
+                    ended[delivery] = outcome
+                case _:
+                    pass
+        assert all(count == 1 for count in done.values())
+        settled = {d.event.delivery for d in self.scene.log if isinstance(d.event, RequestSettled)}
+        for draft in self.scene.log:
+            if isinstance(draft.event, DeliveryQueued) and draft.event.request:
+                is_answered = ended.get(draft.event.delivery) is TurnOutcome.COMPLETED
+                assert not is_answered or draft.event.delivery in settled
+        here = {prompt.delivery for prompt in self.scene.seat.queue}
+        if self.scene.seat.in_flight is not None:
+            here.add(self.scene.seat.in_flight.delivery)
+        assert {one.delivery for one in self.scene.seat.handoffs} <= here
 
     @invariant()
     def one_launch_lives_at_a_time(self) -> None:

@@ -66,6 +66,7 @@ class Seats(HarnessCalls, RequestCalls, SessionCalls, ConsoleCalls, SeatService)
         self._actors: dict[str, SeatActor] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._sending: dict[str, asyncio.Lock] = {}
+        self._due: set[str] = set()
 
     # Seats
 
@@ -298,6 +299,7 @@ class Seats(HarnessCalls, RequestCalls, SessionCalls, ConsoleCalls, SeatService)
         states = self._store.seat_states(include_removed=True)
         live = {state.live_launch.id for state in states if state.live_launch is not None}
         self._runner.sweep(live)
+        self.watch_requests()
         for state in states:
             actor = self._actors[state.name] = self._make_actor(state.name, state)
             if state.live_launch is not None:

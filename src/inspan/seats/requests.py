@@ -13,7 +13,9 @@ from typing import Literal
 
 from inspan.model.delivery import DeliveryState
 from inspan.model.errors import InspanError, StoreError, UsageError
+from inspan.model.events import Envelope
 from inspan.model.ids import DELIVERY_ID, new_id
+from inspan.model.request_events import RequestHandedOff
 from inspan.model.request_views import AttemptView, HandOffRequest, HandoffView, RequestView
 from inspan.model.turn import CallError, TurnOutcome
 from inspan.model.views import DeliveryView, SendPrompt
@@ -25,6 +27,8 @@ from .request_inputs import HandOff, NoteHandoffFailed, SettleRequest
 
 __all__ = ["RequestCalls", "check_request"]
 
+_ALL = 1_000_000
+
 _LOST = (DeliveryState.REFUSED, DeliveryState.FAILED, DeliveryState.UNKNOWN)
 """Ends of a delivery after which no turn comes of it."""
 
@@ -33,6 +37,7 @@ class RequestCalls(ABC):
     """The part of the service that `RequestService` describes."""
 
     _store: Store
+    _due: set[str]
 
     @abstractmethod
     def actor(self, name: str) -> SeatActor:
@@ -95,11 +100,24 @@ class RequestCalls(ABC):
             await self.actor(last.seat).give(command)
         return await self.get_request(request)
 
+    def watch_requests(self) -> None:
+        """Takes up what an earlier daemon left due, and takes note of what comes due. Called once, at the start."""
+        open_requests = self._store.requests(limit=_ALL)
+        self._due = {record.id for record in open_requests if record.pending}
+        self._store.subscribe(self._note_due)
+
     async def pass_on_requests(self) -> None:
         """Begins every attempt that is due and not there yet. Called again and again; twice is once."""
-        for record in self._store.requests():
-            if record.pending:
+        for request in tuple(self._due):
+            record = self._store.request(request)
+            if record is not None and record.outcome is None and record.pending:
                 await self.pass_on(record)
+                record = self._store.request(request)
+            if record is None or record.outcome is not None or not record.pending:
+                self._due.discard(request)
+
+    def _note_due(self, envelopes: tuple[Envelope, ...]) -> None:
+        self._due |= {one.event.request for one in envelopes if isinstance(one.event, RequestHandedOff)}
 
     async def pass_on(self, record: RequestRecord) -> None:
         """Begins the attempts of one request that are due; what a seat refuses is recorded."""
