@@ -18,7 +18,7 @@ SEED = int(os.environ.get("FAULT_SEED", "1"))
 
 @pytest.mark.fault
 @pytest.mark.timeout(1200)
-@pytest.mark.requirement("H-N27")
+@pytest.mark.requirement("L8")
 def test_whatever_dies_the_log_believes_of_a_console_what_a_replay_of_all_its_bytes_says() -> None:
     async def story() -> None:
         ground = ConsoleKillingGround(SEED)

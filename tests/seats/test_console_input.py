@@ -181,3 +181,38 @@ def test_a_terminal_of_one_cell_is_unknown_and_right_again_after() -> None:
             await until(seats, "worker", lambda v: v.status == "running")
 
     asyncio.run(story())
+
+
+@pytest.mark.requirement("H-D29", "H-N27")
+def test_a_prompt_line_of_an_earlier_launch_makes_no_later_one_ready() -> None:
+    async def story() -> None:
+        async with open_console_ground() as ground, ground.seats() as seats:
+            await start(ground, seats)
+            view = await until(seats, "worker", is_ready)
+            first = view.launch and view.launch.id
+            await ground.press(seats, "q")
+            view = await until(seats, "worker", lambda v: v.status == "exited")
+            assert view.console is None
+            ground.consoles.words = ("late",)  # it shows nothing before a key comes
+            await seats.start_seat("worker")
+            view = await until(seats, "worker", lambda v: v.console is not None)
+            second = view.launch and view.launch.id
+            assert second != first
+            pid = view.launch and view.launch.pid
+            async with asyncio.timeout(20):  # until it reads keys: what comes before is lost
+                while (ground.state / "pid").read_text() != str(pid):  # noqa: ASYNC110 - another process
+                    await asyncio.sleep(0.01)
+            view = await seats.get_seat("worker")
+            assert view.console is not None
+            assert (view.status, view.activity.value, view.console.is_ready) == ("starting", "unknown", False)
+            await ground.press(seats, "i")
+            await until(seats, "worker", is_ready)
+            async with open_store(ground.path / "log.db", read_only=True) as store:
+                ready = [
+                    one.launch
+                    for one in store.events(limit=10_000)
+                    if isinstance(one.event, ConsoleJudged) and one.event.is_ready
+                ]
+            assert ready == [first, second]
+
+    asyncio.run(story())
