@@ -51,7 +51,7 @@ def with_seat(ready: ReadyTarget, *, name: str = SEAT, posture: str | None = Non
 
 
 def only(*names: str, on_request: tuple[str, ...] = ()) -> pytest.MarkDecorator:
-    """The test is about some of the harnesses alone, and about further ones where somebody asks for all."""
+    """The test is about some of the harnesses alone, and about slower ones where somebody asks for all."""
     more = [pytest.param(name, marks=pytest.mark.opt_in("INSPAN_LIVE_ALL")) for name in on_request]
     return pytest.mark.parametrize("ready", [*names, *more], indirect=True)
 
@@ -81,7 +81,7 @@ def test_a_prompt_is_answered_the_next_run_resumes_and_a_refused_key_is_a_typed_
     assert len([one for one in events if one["type"] == "launch_starting"]) == 3
 
 
-@only("codex", "opencode", "pi")
+@only("codex", "pi", on_request=("opencode",))
 def test_a_usage_limit_is_one_whatever_the_exit_status(inspan: InspanCli) -> None:
     inspan.send_and_wait(SEAT, "QUOTA please")
     turn = until_over(inspan)["last_turn"]
@@ -117,7 +117,7 @@ def test_a_wait_for_another_attempt_has_a_deadline_and_can_be_cancelled(inspan: 
     assert wait.total_seconds() == pytest.approx(60, abs=1)
 
 
-@only("codex", "gemini", "pi", "qwen")
+@only("codex", "pi", on_request=("gemini", "qwen"))
 def test_a_run_killed_in_mid_turn_fails_its_turn_and_the_next_one_works(inspan: InspanCli) -> None:
     assert inspan.send_and_wait(SEAT, "PLAIN first")["turn_outcome"] == "completed"
     delivery = inspan.send(SEAT, "HANG please")
@@ -138,6 +138,7 @@ def test_a_cancel_in_mid_stream_stops_the_run(inspan: InspanCli) -> None:
     assert until_over(inspan)["status"] == "idle"
 
 
+@only("codex", "pi", on_request=("gemini", "opencode", "qwen"))
 def test_a_daemon_killed_in_mid_run_follows_it_to_its_end_and_loses_nothing(inspan: InspanCli) -> None:
     delivery = inspan.send(SEAT, SLOW)
     inspan.until(lambda: inspan.arena.model.times_prompted(SLOW) == 1, "the prompt")
@@ -193,7 +194,7 @@ def test_a_denied_command_is_reported_with_the_rule_that_allows_it(ready: ReadyT
     assert not (ready.arena.workspace / "refused.txt").exists()
 
 
-@only("codex", "gemini", "qwen")
+@only("codex", "gemini", on_request=("qwen",))
 def test_a_cautious_seat_runs_no_command_that_writes_and_a_bypassing_one_does(ready: ReadyTarget) -> None:
     inspan = with_seat(ready)
     inspan.send_and_wait(SEAT, "TOOLSHELL [cmd=echo no > refused.txt]")
