@@ -96,3 +96,29 @@ def test_a_new_launch_begins_on_an_empty_terminal_and_is_not_ready_by_what_an_ea
             readiness = follow_readiness(readiness, console.reading, verdict, now=now)
         assert readiness.is_ready is is_ready
         console.close()
+
+
+@pytest.mark.parametrize("name", ["120x40", "80x24"])
+def test_a_part_that_is_erased_and_drawn_anew_is_not_looked_at_in_between(name: str) -> None:
+    (recorded,) = [recorded for recorded in recorded_sets("gemini") if recorded.name == name]
+    state = recorded.states["idle-after-error"]
+    stream = stream_of(recorded, state.stream)[: state.offset]
+    states = [
+        change.state for change in replay_console(stream, size=recorded.size, rules=read_rules("gemini"))
+    ]
+    first = next(at for at, known in enumerate(states) if known != "unknown")
+    assert "unknown" not in states[first:]
+    assert len(states) < 40
+
+
+def test_a_program_that_never_wraps_is_looked_at_all_the_same() -> None:
+    rules = ScreenRules(
+        schema=1,
+        source="test",
+        verified="today",
+        rules=(ScreenRule(name="busy", report="running", priority=1, all=("busy",)),),
+    )
+    stream = b"\x1b[?7l" + b"\r\n" * 2500 + b"busy" + b"\x1b[2K\r" + b"\r\n" * 300
+    size = recorded_sets("pi")[0].size
+    states = [change.state for change in replay_console(stream, size=size, rules=rules, step_bytes=1)]
+    assert states == ["unknown", "running", "unknown", "unknown"]

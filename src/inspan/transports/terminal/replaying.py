@@ -5,6 +5,7 @@ A recording has no times, so a clock is made up that runs with the bytes: nothin
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Literal
@@ -26,6 +27,15 @@ STEP_BYTES = 256
 """How many bytes are shown between two looks."""
 STEP = timedelta(milliseconds=1)
 FRAME_END = b"\x1b[?2026l"
+WRAP_OFF = b"\x1b[?7l"
+WRAP_ON = b"\x1b[?7h"
+ERASURE = re.compile(rb"(?:\x1b\[\d*[ABG])*(?:\x1b\[2K\x1b\[1A){2,}")
+"""Rows erased one after the other, from the last to the first, as a program does that draws its part again."""
+OTHER_SCREEN = b"\x1b[?1049h"
+MAX_FRAME = 8 * 1024
+"""The longest frame after an erasure, in bytes, that is waited for."""
+MAX_UNWRAPPED = 4096
+"""The longest frame without wrapping: some programs switch it off for good."""
 BEGIN = datetime(2000, 1, 1, tzinfo=UTC)
 
 
@@ -75,9 +85,11 @@ def replay_console(
     before: StateChange | None = None
     now = BEGIN
     try:
-        for begin, end in _steps(data, step_bytes):
+        for begin, end, is_whole in _steps(data, step_bytes):
             now += STEP
             console.feed(data[begin:end], at=now)
+            if not is_whole:
+                continue
             change = _change(console.look(now=now), offset=end)
             if before is None or _differs(change, before):
                 before = change
@@ -87,14 +99,30 @@ def replay_console(
         console.close()
 
 
-def _steps(data: bytes, step_bytes: int) -> Iterator[tuple[int, int]]:
-    """Where to stop and look: every so many bytes, and wherever a synchronized update has just been drawn."""
-    begin = 0
+def _steps(data: bytes, step_bytes: int) -> Iterator[tuple[int, int, bool]]:
+    """Where to stop, and whether to look there: every so many bytes, and wherever a frame has just been drawn.
+
+    Programs without synchronized updates draw a frame by erasing their rows and writing them again, or with
+    wrapping off. In between the screen is nobody's: it is looked at before the next frame begins.
+    """
+    erasures = [found.start() for found in ERASURE.finditer(data)]
+    begin, at, unwrapped_at = 0, 0, -MAX_UNWRAPPED
     while begin < len(data):
         end = min(begin + step_bytes, len(data))
-        drawn = data.find(FRAME_END, begin, end + len(FRAME_END) - 1)
-        end = drawn + len(FRAME_END) if drawn >= 0 else end
-        yield begin, end
+        for mark in (FRAME_END, WRAP_ON):
+            drawn = data.find(mark, begin, end + len(mark) - 1)
+            end = drawn + len(mark) if drawn >= 0 else end
+        while at < len(erasures) and erasures[at] <= begin:
+            at += 1
+        end = min(end, erasures[at]) if at < len(erasures) else end
+        on, off = (data.rfind(mark, max(0, begin - len(mark) + 1), end) for mark in (WRAP_ON, WRAP_OFF))
+        if max(on, off) >= 0:
+            unwrapped_at = off if off > on else -MAX_UNWRAPPED
+        erased_at = erasures[at - 1] if at > 0 else -MAX_FRAME
+        is_erased = end - erased_at < MAX_FRAME and end not in erasures[at : at + 1]
+        if is_erased and data.find(OTHER_SCREEN, erased_at, end) >= 0:
+            is_erased = False
+        yield begin, end, not is_erased and end - unwrapped_at >= MAX_UNWRAPPED
         begin = end
 
 
