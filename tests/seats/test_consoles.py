@@ -16,8 +16,8 @@ from inspan.model.console import ConsoleJudged, ConsoleOpened
 from inspan.model.console_views import ResizeTerminal
 from inspan.model.errors import UsageError
 from inspan.model.evidence import Source
-from inspan.model.permission import NeedsInputKind
-from inspan.model.views import SeatView, SendPrompt
+from inspan.model.permission import AnsweredBy, Decision, NeedsInputKind
+from inspan.model.views import AddSeat, SeatView, SendPrompt
 from inspan.seats.core import Seats
 from inspan.store import open_store
 from support.console_ground import ConsoleGround, open_console_ground, until_shown
@@ -407,5 +407,43 @@ def test_a_stop_ends_the_program_and_its_terminal() -> None:
             assert is_gone(pid)
             with pytest.raises(UsageError):
                 await seats.show_screen("worker")
+
+    on_ground(story)
+
+
+@pytest.mark.parametrize(("allowed", "shown"), [(True, None), (False, None), (True, "/another/place")])
+def test_trust_is_answered_by_itself_only_where_it_was_allowed_and_for_this_very_workspace(
+    allowed: bool,
+    shown: str | None,
+) -> None:
+    async def story(ground: ConsoleGround) -> None:
+        ground.consoles.words = ("trust",)
+        environment = {} if shown is None else {"SHOWN_PATH": shown}
+        async with ground.seats() as seats:
+            await seats.add_seat(
+                AddSeat(
+                    name="worker",
+                    harness="made-up",
+                    workspace=str(ground.workspace),
+                    trusts_workspace=allowed,
+                    environment=environment,
+                )
+            )
+            await seats.start_seat("worker")
+            if allowed and shown is None:
+                await until(seats, "worker", is_ready)
+                assert ground.keys() == b"\r"
+                # Once a launch: a console that asks again wants a person.
+                await ground.press(seats, "t")
+                view = await until(seats, "worker", lambda v: v.status == "needs_input")
+                assert view.needs_input[0].kind is NeedsInputKind.TRUST
+                assert ground.keys() == b"\rt"
+                answered = [one for one in await seats.list_permissions(include_closed=True) if one.decision]
+                assert [(one.by, one.decision) for one in answered] == [(AnsweredBy.POLICY, Decision.ALLOW)]
+            else:
+                view = await until(seats, "worker", lambda v: v.status == "needs_input")
+                (request,) = await seats.list_permissions()
+                assert request.decision is None
+                assert ground.keys() == b""
 
     on_ground(story)

@@ -61,6 +61,14 @@ CONSOLE_RULES = ScreenRules(
             priority=890,
             gate="trust",
             all=("^Do you trust this folder\\?$",),
+            answers=ChoiceList(
+                choices=(
+                    Choice(kind=OptionKind.ALLOW_ONCE, row="1\\. Yes$"),
+                    Choice(kind=OptionKind.REJECT_ONCE, row="2\\. No, exit$"),
+                ),
+                marked="^> [0-9]",
+                path="^  (?P<path>/.*)$",
+            ),
         ),
         ScreenRule(name="working", report="running", priority=500, all=("esc to interrupt",)),
         ScreenRule(

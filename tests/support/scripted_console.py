@@ -72,7 +72,14 @@ def other_in_front() -> None:
     show(PROMPT)
 
 
+mode: dict[str, bool] = {"trust": False}
+
+
 def press(key: str) -> bool:
+    if key == "\r" and mode["trust"]:
+        mode["trust"] = False
+        show(PROMPT)
+        return True
     match key:
         case "i":
             show(PROMPT)
@@ -81,7 +88,10 @@ def press(key: str) -> bool:
         case "p":
             show("Run this command?\r\n  rm -r build\r\n> 1. Yes\r\n  2. No")
         case "t":
-            show("Do you trust this folder?\r\n> 1. Yes\r\n  2. No, exit")
+            mode["trust"] = True
+            show(
+                f"Do you trust this folder?\r\n  {os.environ.get('SHOWN_PATH', os.getcwd())}\r\n> 1. Yes\r\n  2. No, exit"
+            )
         case "l":
             show("Usage limit reached. Resets at 3pm.\r\n\r\n" + PROMPT)
         case "s":

@@ -9,6 +9,7 @@ _WORDS = {
     "operator": "by an operator",
     "posture": "by the seat's posture",
     "expiry": "because nobody answered in time",
+    "policy": "by what its operator allowed for this workspace",
     "cancel": "because the turn was cancelled",
     "launch_end": "because the harness ended",
     "harness": "by the harness itself",

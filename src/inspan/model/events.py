@@ -78,6 +78,8 @@ class SeatAdded(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, t
         environment: Variables that the operator set for this seat; values are secrets.
         model: The model that the operator asked for.
         effort: The effort that the operator asked for, in the harness's own words.
+        trusts_workspace: The operator allows that a console's question whether the workspace is trusted is
+            answered by itself, once a launch.
     """
 
     harness: str
@@ -87,6 +89,7 @@ class SeatAdded(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, t
     environment: dict[str, str] = {}
     model: str | None = None
     effort: str | None = None
+    trusts_workspace: bool = False
 
 
 class SeatRemoved(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="seat_removed"):

@@ -52,6 +52,7 @@ from .events import (
     TurnWentQuiet,
 )
 from .evidence import Source
+from .permission import AnsweredBy
 from .session import IdentityState, ResumeOutcome
 from .session_evolving import evolve_conversation, forget_launch
 from .state import Activity, InFlight, LastTurn, LaunchState, OpenPermission, QueuedPrompt, SeatState
@@ -84,6 +85,7 @@ def evolve(state: SeatState | None, draft: EventDraft) -> SeatState:
             environment=event.environment,
             model=event.model,
             effort=event.effort,
+            trusts_workspace=event.trusts_workspace,
         )
     if state is None:
         raise ValueError(f"the first event of a seat is SeatAdded, not {type(event).__name__}")
@@ -130,6 +132,8 @@ def evolve(state: SeatState | None, draft: EventDraft) -> SeatState:
             return _set(state, permissions=(*state.permissions, opened))
         case PermissionAnswered():
             rest = tuple(p for p in state.permissions if p.request != event.request)
+            if event.by is AnsweredBy.POLICY and state.launch is not None:
+                state = _set(state, launch=_set(state.launch, is_trusted=True))
             return state if len(rest) == len(state.permissions) else _set(state, permissions=rest)
         case ModeUpdated():
             offered = event.available or state.offered_modes

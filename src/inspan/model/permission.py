@@ -73,6 +73,7 @@ class AnsweredBy(StrEnum):
     CANCEL = "cancel"
     LAUNCH_END = "launch_end"
     HARNESS = "harness"
+    POLICY = "policy"
 
 
 def choose_option(

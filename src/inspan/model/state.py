@@ -199,6 +199,7 @@ class LaunchState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     stderr_tail: str = ""
     stopped_by: Literal["", "operator", "core", "cancel"] = ""
     prompts: int = 0
+    is_trusted: bool = False
 
     @property
     def is_live(self) -> bool:
@@ -218,6 +219,7 @@ class SeatState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         environment: Variables that the operator set; values are secrets.
         model: The model that the operator asked for: configured, not observed.
         effort: The effort, likewise.
+        trusts_workspace: A console's question whether the workspace is trusted may be answered by itself.
         added_at: When it was made.
         removed: Whether it was removed.
         launch: The newest launch, live or ended.
@@ -257,6 +259,7 @@ class SeatState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     environment: dict[str, str] = {}
     model: str | None = None
     effort: str | None = None
+    trusts_workspace: bool = False
     removed: bool = False
     launch: LaunchState | None = None
     session: SessionReference | None = None

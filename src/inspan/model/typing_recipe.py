@@ -117,6 +117,7 @@ class ChoiceList(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, 
         previous: The key that moves it back.
         confirm: The key that takes the marked answer.
         subject: Finds what is asked about, in the group `subject`; searched in the rule's region.
+        path: Finds the whole path that is asked about, in the group `path`; searched in the last rows of the screen.
     """
 
     choices: Annotated[tuple[Choice, ...], msgspec.Meta(min_length=1)]
@@ -125,6 +126,7 @@ class ChoiceList(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, 
     previous: Key = "up"
     confirm: Key = "enter"
     subject: Annotated[str, msgspec.Meta(max_length=300)] = ""
+    path: Annotated[str, msgspec.Meta(max_length=300)] = ""
 
     def __post_init__(self) -> None:
         """Refuse choices that nobody could take."""

@@ -57,6 +57,7 @@ class AddSeat(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     environment: dict[str, str] = {}
     model: str | None = None
     effort: str | None = None
+    trusts_workspace: bool = False
 
 
 class SendPrompt(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -303,6 +304,7 @@ class SeatView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         environment: Names of the variables that the operator set.
         model: The model that was asked for: configured, not observed.
         effort: The effort that was asked for, likewise.
+        trusts_workspace: A console's question whether the workspace is trusted may be answered by itself.
         problem: Why it cannot work, where it cannot.
         console: Its console, where one is seen.
     """
@@ -328,6 +330,7 @@ class SeatView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     environment: tuple[str, ...] = ()
     model: str | None = None
     effort: str | None = None
+    trusts_workspace: bool = False
     problem: Problem | None = None
     console: ConsoleView | None = None
 

@@ -85,6 +85,7 @@ class Seats(HarnessCalls, RequestCalls, SessionCalls, ConsoleCalls, SeatService)
             environment=request.environment,
             model=request.model,
             effort=request.effort,
+            trusts_workspace=request.trusts_workspace,
         )
         actor = self._actors.get(name) or self._make_actor(name, None)
         self._actors[name] = actor

@@ -168,6 +168,7 @@ def _add_seat(decision: Decision, command: AddSeat) -> None:
             environment=command.environment,
             model=command.model,
             effort=command.effort,
+            trusts_workspace=command.trusts_workspace,
         ),
         source=Source.OPERATOR,
         rule="seat.add",

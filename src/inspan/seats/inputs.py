@@ -52,6 +52,7 @@ class AddSeat(msgspec.Struct, frozen=True, kw_only=True):
     environment: dict[str, str] = {}
     model: str | None = None
     effort: str | None = None
+    trusts_workspace: bool = False
     forks: SessionReference | None = None
     parent: str = ""
 

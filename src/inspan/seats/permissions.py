@@ -13,6 +13,7 @@ from inspan.model.posture import Approvals, Posture, Unattended
 from inspan.model.reports import PermissionRequested, Reported
 from inspan.model.state import OpenPermission
 
+from .console_trust import is_trust_allowed
 from .decision import Decision
 from .inputs import AnswerPermission
 from .questions import close_questions, expire_questions
@@ -61,7 +62,12 @@ def open_permission(decision: Decision, reported: Reported, body: PermissionRequ
     if not decision.context.capabilities.permission_answer.is_supported:
         return
     if is_gate:
-        return  # what a console asks before or beside its work is answered by a person
+        # What a console asks before or beside its work is answered by a person, but for the one thing that its
+        # operator allowed.
+        if is_trust_allowed(seat, body.tool_call):
+            reason = "its operator said that the workspace is trusted"
+            _choose(decision, opened, _ALLOW_ONCE, PermissionDecision.ALLOW, AnsweredBy.POLICY, reason)
+        return
     wanted = standing_answer(seat.posture, body.tool_call.kind)
     if wanted is not None:
         kinds, verdict, reason = wanted
@@ -194,6 +200,7 @@ def _settle(
         AnsweredBy.OPERATOR: Source.OPERATOR,
         AnsweredBy.POSTURE: Source.POLICY,
         AnsweredBy.EXPIRY: Source.POLICY,
+        AnsweredBy.POLICY: Source.POLICY,
         AnsweredBy.CANCEL: Source.OPERATOR,
         AnsweredBy.LAUNCH_END: Source.PROCESS,
         AnsweredBy.HARNESS: Source.PROTOCOL,

@@ -29,6 +29,7 @@ _SOURCES = {
     AnsweredBy.OPERATOR: Source.OPERATOR,
     AnsweredBy.POSTURE: Source.POLICY,
     AnsweredBy.EXPIRY: Source.POLICY,
+    AnsweredBy.POLICY: Source.POLICY,
     AnsweredBy.CANCEL: Source.OPERATOR,
     AnsweredBy.LAUNCH_END: Source.PROCESS,
     AnsweredBy.HARNESS: Source.PROTOCOL,

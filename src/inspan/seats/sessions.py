@@ -97,6 +97,7 @@ def fork_seat(parent: SeatState, capabilities: Capabilities) -> AddSeat:
         environment=parent.environment,
         model=parent.model,
         effort=parent.effort,
+        trusts_workspace=parent.trusts_workspace,
         forks=parent.session,
         parent=parent.name,
     )

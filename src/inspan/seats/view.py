@@ -174,6 +174,7 @@ def show_seat(state: SeatState, facts: HarnessFacts, now: datetime) -> SeatView:
         environment=tuple(sorted(state.environment)),
         model=state.model,
         effort=state.effort,
+        trusts_workspace=state.trusts_workspace,
         problem=facts.problem,
         console=show_console(state),
     )

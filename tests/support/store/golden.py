@@ -167,6 +167,7 @@ _VALUES: tuple[Event, ...] = (
         environment={"NAME": "value"},
         model="some-model",
         effort="high",
+        trusts_workspace=True,
     ),
     SeatRemoved(),
     LaunchRequested(launch="l_1", attempt="resume", reference=_REFERENCE, by="prompt"),
@@ -389,7 +390,7 @@ GOLDEN_VALUES: dict[str, Event] = {event_type(value): value for value in _VALUES
 """Type to the value that the golden record of its current version means."""
 
 _EARLIER: dict[tuple[str, int], dict[str, Any]] = {
-    ("seat_added", 1): {"effort": None},
+    ("seat_added", 1): {"effort": None, "trusts_workspace": False},
     ("delivery_queued", 1): {"request": "", "is_urgent": False, "override": ""},
     ("turn_ended", 1): {"doubt": None},
     ("usage", 1): {"percent": None, "source": ContextSource.PROTOCOL},

@@ -50,11 +50,13 @@ class Dialog(msgspec.Struct, frozen=True, kw_only=True):
         fingerprint: Stands for what it asks.
         subject: What it is about, in its own words.
         rows: Its answers, from the top.
+        path: The whole path that it asks about.
     """
 
     rule: str
     fingerprint: str
     subject: str
+    path: str = ""
     rows: tuple[DialogRow, ...]
 
 
@@ -111,7 +113,13 @@ def read_dialog(match: Match, snapshot: Snapshot) -> Dialog | None:
         return None
     subject = _subject(answers, text) or match.evidence.strip(MARKS)
     ordered = tuple(sorted(rows, key=lambda row: row.row))
-    return Dialog(rule=rule.name, fingerprint=_fingerprint(rule, snapshot), subject=subject, rows=ordered)
+    return Dialog(
+        rule=rule.name,
+        fingerprint=_fingerprint(rule, snapshot),
+        subject=subject,
+        path=_path(answers, snapshot),
+        rows=ordered,
+    )
 
 
 def next_keys(dialog: Dialog, answers: ChoiceList, option: str) -> tuple[tuple[Key, ...], bool] | None:
@@ -132,6 +140,14 @@ def next_keys(dialog: Dialog, answers: ChoiceList, option: str) -> tuple[tuple[K
     if steps == 0:
         return (answers.confirm,), True
     return ((answers.next if steps > 0 else answers.previous),) * abs(steps), False
+
+
+def _path(answers: ChoiceList, snapshot: Snapshot) -> str:
+    if not answers.path:
+        return ""
+    text = "\n".join(shown_rows(snapshot)[-ASKED_ROWS:])
+    found = compile_pattern(answers.path).search(text)
+    return "" if found is None else (found.groupdict().get("path") or "").strip(MARKS)
 
 
 def _fingerprint(rule: ScreenRule, snapshot: Snapshot) -> str:

@@ -459,7 +459,8 @@ class Hands:
             dialogs=number,
             dialog=OpenDialog(wire_id=wire_id, fingerprint=dialog.fingerprint),
         )
-        call = ToolCall(id=wire_id, title=dialog.subject, kind=kind)
+        locations = [dialog.path] if dialog.path else None
+        call = ToolCall(id=wire_id, title=dialog.subject, kind=kind, locations=locations)
         self._report(
             PermissionRequested(wire_id=wire_id, tool_call=call, options=options), Source.SCREEN, dialog.rule
         )
