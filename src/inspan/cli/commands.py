@@ -83,6 +83,11 @@ COMMANDS: dict[str, Command] = {
                       "Ctrl-\\ and s shows what\nscrolled out of sight. One has the keyboard at a time, and the "
                       "console has the size of their terminal.\nThe screen, its scrollback and its modes are as they "
                       "were when it ends, and a line says why it ended."),
+    "record": Command("work", "record a console for a harness's fixtures", "recording", "build_record",
+                      "Keeps every byte that the program writes, and what you say of its screens: press Ctrl-\\ and l "
+                      "and name what\nis shown, such as `approval needs_input permission`. Ctrl-\\ twice leaves. Home, "
+                      "workspace, names, addresses\nand keys are replaced by letters of the same width; a screen that "
+                      "may still show one is named."),
     "screen": Command("work", "print what a seat's console shows", "screening", "build_screen"),
     "explain": Command("work", "say why a seat shows what it shows", "explaining", "build_explain",
                        "Prints the evidence, the strongest first, and which of it decided. Of a console: every claim and "
