@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 
 import msgspec
 import pytest
 
 from inspan.model.errors import UsageError
-from inspan.transports.terminal.opening import Engine, open_screen
+from inspan.transports.terminal.opening import Engine, load_engine, open_screen
 from inspan.transports.terminal.screen import ScreenSize, Snapshot
 
 SIZE = ScreenSize(rows=6, columns=20)
@@ -304,4 +305,15 @@ def test_as_many_rows_are_kept_as_were_asked_for(engine: Engine, size: ScreenSiz
             rows = screen.scrollback(1000)
             newest = number - size.rows + 1
             assert rows == tuple(f"line {one}" for one in range(newest - 999, newest + 1))
+    screen.close()
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_an_emulator_is_loaded_on_another_thread_while_screens_are_open(engine: Engine) -> None:
+    screen = open_screen(SIZE, engine=engine)
+    thread = threading.Thread(target=load_engine, args=(engine,))
+    thread.start()
+    screen.feed(b"shown")
+    thread.join()
+    assert screen.snapshot().lines[0] == "shown"
     screen.close()

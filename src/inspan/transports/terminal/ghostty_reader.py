@@ -69,12 +69,16 @@ class GhosttyReader:
         self._options.selection = self._selection
         self._written: Any = ffi.new("size_t*")
         self._slots: list[Any] = [ffi.new(kind) for _, kind in VALUES]
-        self._modes: list[Any] = [ffi.new("GhosttyTerminalModeConfig*", (mode, False)) for mode in DEC_MODES]
+        self._modes: Any = ffi.new("GhosttyTerminalModeConfig[]", [(mode, False) for mode in DEC_MODES])
+        self._modes_raw: Any = ffi.buffer(self._modes)
+        self._modes_seen: tuple[bytes, frozenset[int]] = (b"", frozenset())
         keys = [getattr(lib, f"GHOSTTY_TERMINAL_DATA_{name}") for name, _ in VALUES]
         keys += [lib.GHOSTTY_TERMINAL_DATA_MODE] * len(DEC_MODES)
         self._keys: Any = ffi.new("GhosttyTerminalData[]", keys)
         self._pointers: Any = ffi.new(
-            "void*[]", [ffi.cast("void*", slot) for slot in (*self._slots, *self._modes)]
+            "void*[]",
+            [ffi.cast("void*", slot) for slot in self._slots]
+            + [ffi.cast("void*", self._modes + index) for index in range(len(DEC_MODES))],
         )
         self.fit(size)
 
@@ -120,10 +124,18 @@ class GhosttyReader:
             is_alternate=screen[0] == self._lib.GHOSTTY_TERMINAL_SCREEN_ALTERNATE,
             keyboard_flags=flags[0],
             title=self._read_title(title),
-            modes=frozenset(
-                number for number, mode in zip(DEC_MODES, self._modes, strict=True) if mode.value
-            ),
+            modes=self._read_modes(),
         )
+
+    def _read_modes(self) -> frozenset[int]:
+        """The modes that are set; the same set as long as they are the same, which is nearly always."""
+        raw: bytes = self._modes_raw[:]
+        if raw != self._modes_seen[0]:
+            found = frozenset(
+                number for number, mode in zip(DEC_MODES, self._modes, strict=True) if mode.value
+            )
+            self._modes_seen = raw, found
+        return self._modes_seen[1]
 
     def _read_title(self, title: Any) -> str:
         raw: bytes = self._ffi.buffer(title.ptr, title.len)[:] if title.len else b""

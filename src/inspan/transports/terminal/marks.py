@@ -56,5 +56,7 @@ def _next_mark(stream: bytes, begin: int) -> tuple[int, ScreenReset] | None:
 def _unfinished(stream: bytes) -> bytes:
     """The end of a stream that may be the beginning of a mark."""
     at = stream.rfind(b"\x1b", max(0, len(stream) - LONGEST + 1))
-    tail = stream[at:] if at >= 0 else b""
+    if at < 0:
+        return b""
+    tail = stream[at:]
     return tail if any(len(tail) < len(mark) and mark.startswith(tail) for mark, _ in MARKS) else b""

@@ -8,7 +8,7 @@ from .avt import AvtScreen
 from .ghostty import GhosttyScreen
 from .screen import EventHandler, Screen, ScreenSize, ignore_event
 
-__all__ = ["Engine", "open_screen"]
+__all__ = ["Engine", "load_engine", "open_screen"]
 
 Engine = Literal["ghostty", "avt"]
 
@@ -36,3 +36,20 @@ def open_screen(
             return GhosttyScreen(size, on_event=on_event, scrollback_lines=scrollback_lines)
         case "avt":
             return AvtScreen(size, on_event=on_event, scrollback_lines=scrollback_lines)
+
+
+def load_engine(engine: Engine = "ghostty") -> None:
+    """Load an emulator, with everything that a screen of it may need.
+
+    The first screen of a process does this by itself, and takes a third of a second for it. Who has a loop to keep
+    going has it done on another thread before. Doing it twice costs next to nothing.
+
+    Raises:
+        ImportError: As `open_screen`.
+    """
+    screen = open_screen(ScreenSize(rows=2, columns=2), engine=engine)
+    screen.feed(b"\x1b[?1049hx")
+    screen.snapshot()
+    screen.dump()
+    screen.scrollback(1)
+    screen.close()
