@@ -9,7 +9,8 @@ import pytest
 from support.live.acp_lines import Json, open_acp_lines, permission_answer
 from support.live.target import ReadyTarget
 
-pytestmark = [pytest.mark.live, pytest.mark.timeout(600)]  # the first of them may have to install it
+# What they say of the harness alone, the others say of it with Inspan: to be run where those fail.
+pytestmark = [pytest.mark.live, pytest.mark.timeout(600), pytest.mark.opt_in("INSPAN_LIVE_ALL")]
 
 _INITIALIZE: Json = {"protocolVersion": 1, "clientCapabilities": {"terminal": False}}
 
