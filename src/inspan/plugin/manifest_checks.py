@@ -12,6 +12,7 @@ from .chosen_session import chooses_session
 from .context_usage_checks import check_context_usage
 from .faults import Fault
 from .headless_checks import check_headless
+from .hook_checks import check_hooks
 from .resource_checks import check_resources
 from .session_source_checks import check_session_source
 from .stream_checks import check_stream
@@ -35,6 +36,7 @@ def find_contradictions(manifest: Manifest) -> list[Fault]:
         *_check_program(manifest.program, "program"),
         *_check_sign_in(manifest),
         *_check_session(manifest),
+        *check_hooks(manifest.hooks),
         *check_resources(manifest),
     ]
     for name, mode in manifest.modes.items():

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from inspan.model.console import KeysPressed
 from inspan.model.errors import HostError, StoreError
 from inspan.model.events import (
     CancelRequested,
@@ -217,8 +218,6 @@ class SeatActor:
             return step
 
         await self._take(link, hear, is_recent=True)
-        if self.console is not None and not reason:
-            self.console.wake()
         return reason
 
     async def note_keys(
@@ -455,6 +454,8 @@ class SeatActor:
                 return link.machine.answer(event.wire_id, event.option)
             case CancelRequested():
                 return link.machine.cancel()
+            case KeysPressed():
+                return None if link.watching is None else link.watching.press(event.keys)
             case _:
                 return _operate(link, operations_of(event, decision.state))
 

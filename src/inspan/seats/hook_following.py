@@ -6,6 +6,8 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+from inspan.model.hooks import HookReport
+
 from .actor import SeatActor
 from .consoles import LiveConsole
 from .hook_post import HookPost, open_hook_post
@@ -48,6 +50,13 @@ def _post(
     machine = link.watching
     if machine is None or not files.hook_token_hash or not files.settings.hooks.events:
         return None
+
+    async def take(report: HookReport) -> str:
+        reason = await actor.hear_hook(link, machine, report)
+        if not reason and actor.console is not None:
+            actor.console.wake()
+        return reason
+
     return HookPost(
         folder=folder,
         launch=link.launch,
@@ -55,5 +64,5 @@ def _post(
         token_hash=files.hook_token_hash,
         settings=files.settings.hooks,
         harness_pid=harness_pid,
-        take=lambda report: actor.hear_hook(link, machine, report),
+        take=take,
     )
