@@ -48,3 +48,14 @@ def test_the_examples_of_a_console_are_a_mode_and_its_rules(tmp_path: Path) -> N
 
     assert known is not None
     assert [rule.name for rule in known.rules] == ["dialog.permission"]
+
+
+def test_the_example_of_a_conversation_is_a_mode(tmp_path: Path) -> None:
+    first = examples()[0]
+    (mode,) = (one for one in examples() if "[modes.stream.stream]" in one)
+    posture = '[[modes.stream.postures]]\napprovals = "ask"\n'
+    add_harness(tmp_path / "harnesses", "acme", f"{first}\n{mode}\n{posture}")
+
+    known = HarnessRegistry(tmp_path).manifest("acme").modes["stream"].stream
+
+    assert [rule.match.when["method"] for rule in known.permissions] == ["may_i"]
