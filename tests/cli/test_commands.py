@@ -165,7 +165,18 @@ def test_a_seat_is_added_with_what_was_said_and_nothing_else(daemon: ScriptedHtt
     inspan("seat", "add", "review", "--harness", "h", "--workspace", "/tmp")
     inspan(
         *["seat", "add", "review", "--harness", "h", "--workspace", "/tmp", "--approvals", "edits"],
-        *["--permission-timeout", "none", "--env", "A=b=c", "--model", "m", "--effort", "high", "--mode", "acp"],
+        *[
+            "--permission-timeout",
+            "none",
+            "--env",
+            "A=b=c",
+            "--model",
+            "m",
+            "--effort",
+            "high",
+            "--mode",
+            "acp",
+        ],
     )
 
     plain, full = daemon.bodies("POST", "/v1/seats")
