@@ -11,6 +11,8 @@ import msgspec
 import pytest
 
 from inspan.model.capability import Claim, Support
+from inspan.model.console import KeysPressed
+from inspan.model.console_views import PressKeys
 from inspan.model.delivery import DeliveryState, HeldReason
 from inspan.model.errors import UsageError
 from inspan.model.events import DeliveryQueued, DeliverySending, PermissionAnswered
@@ -425,5 +427,33 @@ def test_a_harness_that_dies_after_the_submission_leaves_the_prompt_unknown() ->
             await until(seats, "worker", lambda v: v.launch is not None and v.launch.status == "ended")
             found = await seats.get_delivery(sent.id)
             assert found.state is DeliveryState.UNKNOWN
+
+    on_ground(story)
+
+
+@pytest.mark.requirement("L9")
+def test_an_operator_s_keys_are_recorded_with_their_reason_and_pressed_whatever_is_seen() -> None:
+    async def story(ground: ConsoleGround) -> None:
+        async with ground.seats() as seats:
+            await start(ground, seats)
+            ground.order("dialog stuck")
+            await until(seats, "worker", lambda v: v.status == "needs_input")
+            await seats.press_keys("worker", PressKeys(keys=("down", "down", "enter"), reason="it hangs"))
+            await came(lambda: ground.read("answers.jsonl"))
+            assert ground.read("answers.jsonl") == [{"asked": "stuck", "choice": "No"}]
+            async with open_store(ground.path / "log.db", read_only=True) as store:
+                told = [one.event for one in store.events(limit=1000) if isinstance(one.event, KeysPressed)]
+            assert told == [KeysPressed(keys=("down", "down", "enter"), reason="it hangs")]
+
+    on_ground(story)
+
+
+def test_text_for_a_console_that_works_is_typed_at_once_only_where_the_console_takes_it() -> None:
+    async def story(ground: ConsoleGround) -> None:
+        async with ground.seats() as seats:
+            await start(ground, seats)
+            with pytest.raises(UsageError) as refused:
+                await send(seats, "steer", now=True)
+            assert refused.value.code == "unsupported_capability"
 
     on_ground(story)

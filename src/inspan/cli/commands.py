@@ -83,6 +83,10 @@ COMMANDS: dict[str, Command] = {
                       "Ctrl-\\ and s shows what\nscrolled out of sight. One has the keyboard at a time, and the "
                       "console has the size of their terminal.\nThe screen, its scrollback and its modes are as they "
                       "were when it ends, and a line says why it ended."),
+    "keys": Command("work", "press keys in a seat's console, for a reason", "keys", "build_keys",
+                    "Presses them whatever the console shows; only another program that has the terminal keeps them "
+                    "back.\nKeys and reason are recorded first. To type, attach with `inspan attach`; to send a prompt, "
+                    "use `inspan send`."),
     "record": Command("work", "record a console for a harness's fixtures", "recording", "build_record",
                       "Keeps every byte that the program writes, and what you say of its screens: press Ctrl-\\ and l "
                       "and name what\nis shown, such as `approval needs_input permission`. Ctrl-\\ twice leaves. Home, "

@@ -7,7 +7,7 @@ from .output import Piece, bad, bold, cut, dim, warn
 
 __all__ = ["CONSOLE_KINDS", "console_detail", "console_fields", "tell_console", "tell_error"]
 
-CONSOLE_KINDS = frozenset(["console_opened", "console_judged"])
+CONSOLE_KINDS = frozenset(["console_opened", "console_judged", "keys_pressed"])
 """The types of events that are told here."""
 
 _COLUMNS = 100
@@ -15,6 +15,12 @@ _COLUMNS = 100
 
 def tell_console(kind: str, event: Json) -> list[Piece]:
     """What an event of one of `CONSOLE_KINDS` says."""
+    if kind == "keys_pressed":
+        keys = " ".join(texts(event, "keys"))
+        return [
+            warn(f"keys pressed by an operator: {keys}"),
+            dim(f"  {cut(text(event, 'reason'), _COLUMNS)}"),
+        ]
     if kind == "console_opened":
         size = f"{number(event, 'columns') or 0:g}x{number(event, 'rows') or 0:g}"
         source = text(event, "rules_source")

@@ -33,16 +33,23 @@ def read_prompt(words: list[str]) -> str:
 
 
 def queue_prompt(
-    context: Context, seat: str, prompt: str, *, delivery: str | None = None, request: str | None = None
+    context: Context,
+    seat: str,
+    prompt: str,
+    *,
+    delivery: str | None = None,
+    request: str | None = None,
+    now: bool = False,
+    override: str = "",
 ) -> Json:
     """Queues `prompt` and gives the delivery's view.
 
     The id is chosen here where the caller names none. So a daemon that dies before it answers is asked again
     without a risk: the same id reads back what became of the prompt.
     """
-    body = {"text": prompt, "id": delivery or new_id("d")}
-    if request is not None:
-        body["request"] = request
+    chosen: Json = {"request": request, "now": now or None, "override": override or None}
+    body: Json = {"text": prompt, "id": delivery or new_id("d")}
+    body |= {field: value for field, value in chosen.items() if value is not None}
     try:
         return record(context.call("POST", at("seats", seat, "prompts"), body=body))
     except InspanError as error:

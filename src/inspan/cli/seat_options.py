@@ -36,6 +36,12 @@ def add_seat_options(parser: Parser) -> None:
         default=[],
         help="a variable for the harness; NAME alone takes its value from this environment; repeatable",
     )
+    parser.add_argument(
+        "--trust-workspace",
+        action="store_true",
+        help="answer a console that asks whether this workspace is trusted with yes, once a launch, if it names "
+        "just this folder",
+    )
     posture = parser.add_argument_group(
         "posture: what the seat may do unasked",
         "What a harness cannot honour is refused, never weakened.",
@@ -75,6 +81,7 @@ def new_seat(args: Namespace, name: str) -> Json:
         "mode": args.mode,
         "model": args.model,
         "effort": args.effort,
+        "trusts_workspace": args.trust_workspace or None,
         "posture": _posture(args),
         "environment": dict(map(_variable, args.env)),
     }

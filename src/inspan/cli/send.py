@@ -30,6 +30,21 @@ def build_send(parser: Parser) -> None:
     parser.add_argument(
         "--request", metavar="ID", help="the request that it is an attempt at; the first prompt opens it"
     )
+    when = parser.add_mutually_exclusive_group()
+    when.add_argument(
+        "--queue", action="store_true", help="wait for the turn that runs to end (as without any of these)"
+    )
+    when.add_argument(
+        "--now",
+        action="store_true",
+        help="type it into a console though a turn runs there, where that console takes it",
+    )
+    when.add_argument(
+        "--override",
+        metavar="REASON",
+        default="",
+        help="type it into a console though it asks something or its state is unknown; the reason is recorded first",
+    )
     parser.add_argument(
         "--timeout", metavar="S", type=seconds, help="with --wait: stop waiting after S seconds"
     )
@@ -62,7 +77,15 @@ def _send(context: Context, args: Namespace) -> int:
     prompt = read_prompt(args.text)
     # A prompt with an id may be one of an earlier call: then its story began anywhere in the log.
     after = int(number(context.status(), "last_position") or 0) if args.wait and not args.id else 0
-    delivery = queue_prompt(context, args.seat, prompt, delivery=args.id, request=args.request)
+    delivery = queue_prompt(
+        context,
+        args.seat,
+        prompt,
+        delivery=args.id,
+        request=args.request,
+        now=args.now,
+        override=args.override,
+    )
     if not args.wait:
         if context.output.is_json:
             context.output.value(delivery)

@@ -11,7 +11,7 @@ from contextlib import AbstractAsyncContextManager
 import msgspec
 
 from inspan.home import API_VERSION, Home
-from inspan.model.console_views import ScreenView
+from inspan.model.console_views import PressKeys, ScreenView
 from inspan.model.delivery import DeliveryState
 from inspan.model.errors import HostError
 from inspan.model.events import Envelope
@@ -311,10 +311,31 @@ class Client(RequestCalls, ResourceCalls):
         """
         return open_terminal(self._wire, _seat(name) + "/terminal", write=write, steal=steal, guest=guest)
 
+    async def press_keys(self, name: str, *keys: str, reason: str) -> SeatView:
+        """Has keys pressed in the seat's console, whatever is seen there; keys and reason are recorded first.
+
+        Args:
+            name: The seat.
+            keys: `enter`, `escape`, `tab`, `space`, `backspace`, arrows, `ctrl-` and a letter, or one character.
+            reason: Why, for the log.
+
+        Raises:
+            UsageError: `no_terminal`, `unknown_seat`, `invalid_argument` for a key that is none.
+        """
+        body = PressKeys(keys=keys, reason=reason)
+        return await self._wire.call("POST", _seat(name) + "/keys", SeatView, body=body)
+
     # Prompts
 
     async def send(
-        self, name: str, text: str, *, id: str | None = None, request: str | None = None
+        self,
+        name: str,
+        text: str,
+        *,
+        id: str | None = None,
+        request: str | None = None,
+        now: bool = False,
+        override: str = "",
     ) -> DeliveryView:
         """Has a prompt delivered, and starts the seat's harness where none runs.
 
@@ -324,6 +345,9 @@ class Client(RequestCalls, ResourceCalls):
             id: A name of your own for the delivery. The same one again reads the outcome back and never sends
                 twice, so a call whose answer was lost can be made again.
             request: The request that it is an attempt at; the first prompt that names one opens it.
+            now: Type it into a console though a turn runs there, where the console takes that.
+            override: Why it is to be typed though the console asks something or its state is unknown; it is
+                recorded first.
 
         Returns:
             The delivery, durably accepted.
@@ -332,9 +356,8 @@ class Client(RequestCalls, ResourceCalls):
             UsageError: `unknown_seat`, `prompt_too_large`, or `delivery_conflict` where the id was used with
                 another text or seat.
         """
-        return await self._wire.call(
-            "POST", _seat(name) + "/prompts", DeliveryView, body=SendPrompt(text=text, id=id, request=request)
-        )
+        body = SendPrompt(text=text, id=id, request=request, now=now, override=override)
+        return await self._wire.call("POST", _seat(name) + "/prompts", DeliveryView, body=body)
 
     async def wait_turn(self, delivery: str, *, timeout_s: float | None = None) -> TurnView | DeliveryView:
         """Waits for what comes of a prompt.

@@ -11,12 +11,14 @@ from .diagnosis import DiagnosisCode
 from .evidence import Source
 from .permission import NeedsInputKind
 from .screen_rules import Gate, Sign
+from .typing_recipe import Key
 
 __all__ = [
     "BackgroundWork",
     "ConsoleJudged",
     "ConsoleOpened",
     "KeptError",
+    "KeysPressed",
     "LostSay",
 ]
 
@@ -78,6 +80,18 @@ class ConsoleOpened(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     identity: dict[str, str] = {}
     rules_source: str = ""
     rules_verified: str = ""
+
+
+class KeysPressed(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="keys_pressed"):
+    """An operator has keys pressed in a console, whatever is seen there; recorded before they are.
+
+    Attributes:
+        keys: The keys, by name.
+        reason: Why, in the operator's words.
+    """
+
+    keys: tuple[Key, ...]
+    reason: str
 
 
 class ConsoleJudged(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="console_judged"):

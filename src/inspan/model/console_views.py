@@ -12,7 +12,7 @@ from .evidence import Source
 from .hooks import HooksHeard
 from .permission import NeedsInputKind
 from .screen_rules import Gate, Sign
-from .typing_recipe import TypingBlock
+from .typing_recipe import Key, TypingBlock
 
 __all__ = [
     "ClaimWeighed",
@@ -20,6 +20,7 @@ __all__ = [
     "ConsoleView",
     "CursorView",
     "ForegroundView",
+    "PressKeys",
     "ResizeTerminal",
     "RuleTried",
     "ScreenView",
@@ -202,6 +203,13 @@ class ConsoleExplanation(msgspec.Struct, frozen=True, kw_only=True, omit_default
     identity: dict[str, str] = {}
     foreground: ForegroundView = ForegroundView()
     hooks: HooksHeard | None = None
+
+
+class PressKeys(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Asks for keys to be pressed in a seat's console, by name, for a reason that is recorded first."""
+
+    keys: Annotated[tuple[Key, ...], msgspec.Meta(min_length=1, max_length=64)]
+    reason: Annotated[str, msgspec.Meta(min_length=1, max_length=1000)]
 
 
 class ResizeTerminal(

@@ -11,6 +11,7 @@ from typing import Literal, get_args
 
 import msgspec
 
+from .console import KeysPressed
 from .content import Content
 from .delivery import HeldReason
 from .evidence import Source
@@ -390,6 +391,7 @@ Event = (
     | SessionCallGivenUp
     | QuestionOpened
     | QuestionAnswered
+    | KeysPressed
     | HandoffDeclared
     | RequestHandedOff
     | HandoffFailed

@@ -6,11 +6,12 @@ from abc import ABC, abstractmethod
 
 import msgspec
 
-from inspan.model.console_views import ResizeTerminal, ScreenView
+from inspan.model.console_views import PressKeys, ResizeTerminal, ScreenView
 from inspan.model.delivery import DeliveryState, HeldReason
 from inspan.model.errors import UsageError
 from inspan.model.views import SeatView
 
+from . import inputs
 from .actor import SeatActor
 from .console_turns import HELD_BY
 from .consoles import LiveConsole
@@ -30,6 +31,10 @@ class ConsoleCalls(ABC):
     def actor(self, name: str) -> SeatActor:
         """The actor of a seat. Raises `unknown_seat`."""
 
+    @abstractmethod
+    async def get_seat(self, name: str) -> SeatView:
+        """See `SeatService`."""
+
     async def show_screen(self, name: str, *, scrollback: int = 0) -> ScreenView:
         """See `SeatService`."""
         if not 0 <= scrollback <= SCROLLBACK_LINES:
@@ -46,6 +51,11 @@ class ConsoleCalls(ABC):
     async def type_keys(self, name: str, *, writer: str, keys: bytes) -> None:
         """See `SeatService`."""
         await self._console(name).type_keys(writer, keys)
+
+    async def press_keys(self, name: str, request: PressKeys) -> SeatView:
+        """See `SeatService`."""
+        await self.actor(name).give(inputs.PressKeys(keys=request.keys, reason=request.reason))
+        return await self.get_seat(name)
 
     async def resize_terminal(self, name: str, request: ResizeTerminal, *, writer: str = "") -> None:
         """See `SeatService`."""

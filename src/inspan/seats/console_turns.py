@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from inspan.model.console import KeysPressed
 from inspan.model.delivery import CONSOLE_REASONS, DeliveryState, HeldReason
 from inspan.model.errors import UsageError
 from inspan.model.events import DeliveryHeld, DeliveryRendered, DeliverySending
@@ -13,6 +14,7 @@ from inspan.model.typing_recipe import TypingBlock
 from inspan.transports.terminal.message import check_message
 
 from .decision import Decision
+from .inputs import PressKeys
 
 __all__ = [
     "DERIVED",
@@ -22,6 +24,7 @@ __all__ = [
     "note_corrected",
     "note_rendered",
     "note_taken_back",
+    "press_keys",
     "type_next",
     "what_is_ignored",
 ]
@@ -91,6 +94,28 @@ def type_next(decision: Decision) -> None:
         DeliverySending(delivery=prompt.delivery, turn=decision.context.new_id("t")),
         source=Source.CORE,
         rule="queue.next",
+    )
+
+
+def press_keys(decision: Decision, command: PressKeys) -> None:
+    """Records that an operator has keys pressed; they are pressed next.
+
+    Raises:
+        UsageError: `no_terminal`, where no console runs.
+    """
+    launch = decision.launch
+    if launch is None or launch.pid is None or not decision.context.is_watched:
+        raise UsageError(
+            f"{decision.name} has no terminal now.",
+            code="no_terminal",
+            hint=f"`inspan start {decision.name}` starts its harness; only a mode that runs a console has a terminal.",
+        )
+    decision.emit(
+        KeysPressed(keys=command.keys, reason=command.reason),
+        source=Source.OPERATOR,
+        rule="keys",
+        launch=launch.id,
+        in_turn=False,
     )
 
 

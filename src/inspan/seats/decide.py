@@ -46,6 +46,7 @@ from .inputs import (
     LaunchPlanned,
     LaunchRefused,
     PermissionsExpired,
+    PressKeys,
     ProcessExited,
     QueuePrompt,
     RemoveSeat,
@@ -107,6 +108,8 @@ def _decide_one(decision: Decision, given: Input) -> None:
             turns.withdraw_delivery(decision, given)
         case CancelTurn():
             turns.cancel_turn(decision)
+        case PressKeys():
+            console_turns.press_keys(decision, given)
         case AnswerPermission():
             permissions.answer_permission(decision, given)
             turns.send_next(decision)

@@ -10,6 +10,7 @@ from inspan.model.posture import Posture
 from inspan.model.reports import Reported
 from inspan.model.session import IdentityState, Provenance, SessionReference
 from inspan.model.turn import CallError
+from inspan.model.typing_recipe import Key
 
 from .request_inputs import RequestCommand
 from .session_inputs import AnswerQuestion, SessionCommand
@@ -28,6 +29,7 @@ __all__ = [
     "LaunchRefused",
     "Observation",
     "PermissionsExpired",
+    "PressKeys",
     "ProcessExited",
     "QueuePrompt",
     "RemoveSeat",
@@ -94,6 +96,13 @@ class WithdrawDelivery(msgspec.Struct, frozen=True, kw_only=True):
     """Takes a prompt out of the queue."""
 
     delivery: str
+
+
+class PressKeys(msgspec.Struct, frozen=True, kw_only=True):
+    """Has keys pressed in the console, for a reason."""
+
+    keys: tuple[Key, ...]
+    reason: str
 
 
 class CancelTurn(msgspec.Struct, frozen=True, kw_only=True):
@@ -227,6 +236,7 @@ Command = (
     | QueuePrompt
     | WithdrawDelivery
     | CancelTurn
+    | PressKeys
     | AnswerPermission
     | AnswerQuestion
     | SessionCommand

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from inspan.model.console_views import ResizeTerminal, ScreenView
+from inspan.model.console_views import PressKeys, ResizeTerminal, ScreenView
 from inspan.model.plan import ProbeResult
 from inspan.model.resource_views import ResourcesView
 from inspan.model.session_views import (
@@ -242,6 +242,10 @@ class SeatService(RequestService, Protocol):
 
         Raises `no_terminal`, `not_the_writer`.
         """
+        ...
+
+    async def press_keys(self, name: str, request: PressKeys) -> SeatView:
+        """Has keys pressed in the seat's console, whatever is seen there; recorded first. Raises `no_terminal`."""
         ...
 
     async def resize_terminal(self, name: str, request: ResizeTerminal, *, writer: str = "") -> None:

@@ -22,13 +22,13 @@ class Outgoing(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     Attributes:
         data: The bytes, whole messages.
-        purpose: What they are for; `type`, `submit`, `interrupt` and `clear` are keys of a console.
+        purpose: What they are for; `type`, `submit`, `interrupt`, `clear` and `keys` are keys of a console.
         delivery: The delivery that they carry, for `prompt`, `type` and `submit`.
         request: The permission request's wire id that they answer, for `answer`.
     """
 
     data: bytes
-    purpose: Literal["handshake", "session", "prompt", "cancel", "answer", "reply", "close", "type", "submit", "interrupt", "clear"]
+    purpose: Literal["handshake", "session", "prompt", "cancel", "answer", "reply", "close", "type", "submit", "interrupt", "clear", "keys"]
     delivery: str | None = None
     request: str | None = None
 

@@ -6,7 +6,7 @@ from typing import Protocol, runtime_checkable
 
 from inspan.model.console_views import ConsoleExplanation, ForegroundView, ScreenView
 from inspan.model.hooks import HookReport
-from inspan.model.typing_recipe import TypingBlock
+from inspan.model.typing_recipe import Key, TypingBlock
 
 from .machine import Step
 
@@ -88,6 +88,10 @@ class WatchingMachine(Protocol):
             text: The prompt, checked.
             ignores: What the operator said not to mind.
         """
+        ...
+
+    def press(self, keys: tuple[Key, ...]) -> Step:
+        """Has an operator's keys pressed, whatever is seen; only another program in front keeps them back."""
         ...
 
     def check_write(self, purpose: str) -> TypingBlock:

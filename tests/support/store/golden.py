@@ -13,7 +13,14 @@ from typing import Any
 
 import msgspec
 
-from inspan.model.console import BackgroundWork, ConsoleJudged, ConsoleOpened, KeptError, LostSay
+from inspan.model.console import (
+    BackgroundWork,
+    ConsoleJudged,
+    ConsoleOpened,
+    KeptError,
+    KeysPressed,
+    LostSay,
+)
 from inspan.model.content import (
     CommandsUpdated,
     ConfigUpdated,
@@ -361,6 +368,7 @@ _VALUES: tuple[Event, ...] = (
         rules_source="recordings",
         rules_verified="2026-11-30 1.0.0",
     ),
+    KeysPressed(keys=("escape", "enter"), reason="it hangs in a menu"),
     ConsoleJudged(
         activity="needs_input",
         at=datetime(2026, 11, 30, 12, 30, tzinfo=UTC),

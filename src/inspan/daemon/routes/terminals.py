@@ -11,7 +11,8 @@ from litestar.types import ASGIApp
 
 from inspan.daemon.services import SeatName, Seats, With
 from inspan.daemon.terminal_stream import TerminalStream
-from inspan.model.console_views import ResizeTerminal, ScreenView
+from inspan.model.console_views import PressKeys, ResizeTerminal, ScreenView
+from inspan.model.views import SeatView
 
 __all__ = ["KEYS_CAP_BYTES", "TERMINAL_ROUTES"]
 
@@ -104,5 +105,17 @@ async def resize_terminal(
     await seats.resize_terminal(name, data, writer=writer)
 
 
-TERMINAL_ROUTES = (show_screen, view_terminal, type_keys, resize_terminal)
+@post(
+    "/v1/seats/{name:str}/keys",
+    operation_id="press_keys",
+    tags=["terminals"],
+    summary="Press keys",
+    status_code=200,
+)
+async def press_keys(seats: Seats, name: SeatName, data: JSONBody[PressKeys]) -> SeatView:
+    """Has keys pressed by name, whatever the console shows; keys and reason are recorded first."""
+    return await seats.press_keys(name, data)
+
+
+TERMINAL_ROUTES = (show_screen, view_terminal, type_keys, resize_terminal, press_keys)
 """The routes of this module."""

@@ -27,7 +27,7 @@ from inspan.model.reports import (
     Reported,
 )
 from inspan.model.turn import CallError, TurnOutcome
-from inspan.model.typing_recipe import TypingBlock, TypingRecipe
+from inspan.model.typing_recipe import Key, TypingBlock, TypingRecipe
 from inspan.transports.machine import Outgoing
 
 from .arbitration import Verdict
@@ -199,6 +199,11 @@ class Hands:
             keys = self.recipe.interrupt
             self.state = _set(self.state, typed=_set(typed, is_cancelled=True, keys=keys))
 
+    def press(self, keys: tuple[Key, ...], snapshot: Snapshot) -> None:
+        """Presses an operator's keys: what stands in the input line is no longer ours alone."""
+        self.note_person()
+        self.outgoing.append(Outgoing(data=encode_keys(keys, snapshot), purpose="keys"))
+
     def answer(self, wire_id: str, option: str | None, now: datetime) -> bool:
         """Begins to answer the dialog that is open; whether it is that one."""
         opened = self.state.dialog
@@ -334,6 +339,8 @@ class Hands:
                 if sight.block in ("foreground", "person_typing"):
                     return sight.block
                 return "" if sight.verdict.activity == "running" else "needs_input"
+            case "keys":
+                return "foreground" if sight.block == "foreground" else ""
             case "clear" if self.state.leftover:
                 return block_typing(sight, ignores=LEFTOVER_IGNORES)
             case "answer" if opened is not None:

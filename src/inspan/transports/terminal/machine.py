@@ -21,7 +21,7 @@ from inspan.model.hooks import HookReport
 from inspan.model.plan import TransportSettings
 from inspan.model.reports import PromptReady, Reported, SessionReady
 from inspan.model.session import OpenedHow
-from inspan.model.typing_recipe import TypingBlock
+from inspan.model.typing_recipe import Key, TypingBlock
 from inspan.transports.machine import HarnessEnd, Step
 
 from .arbitration import Verdict
@@ -291,6 +291,11 @@ class TerminalMachine:
         if self._hands.state.typed is not None or self._hands.state.leftover:
             return "typing"
         return self._sight(self._console.look(now=now), now).block
+
+    def press(self, keys: tuple[Key, ...]) -> Step:
+        """See `WatchingMachine.press`."""
+        self._hands.press(keys, self._console.snapshot())
+        return self._end_step([])
 
     def check_write(self, purpose: str) -> TypingBlock:
         """See `WatchingMachine.check_write`."""
