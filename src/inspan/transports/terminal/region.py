@@ -30,7 +30,10 @@ def shown_rows(snapshot: Snapshot) -> tuple[str, ...]:
     end = len(rows)
     while end and not rows[end - 1]:
         end -= 1
-    return tuple(row if len(row) <= MAX_ROW else row[:MAX_ROW] for row in rows[:end])
+    shown = rows[:end]
+    if max(map(len, shown), default=0) <= MAX_ROW:
+        return shown
+    return tuple(row[:MAX_ROW] for row in shown)
 
 
 def cut_region(region: Region, rows: tuple[str, ...], cursor_row: int) -> str | None:
