@@ -68,7 +68,9 @@ def unmerge(install: HookInstall, text: str) -> str:
             found = _TOML_BLOCK.search(text)
             if found is None:
                 return text
-            begin = found.start() - (1 if LINE_END in found["made"] else 0)
+            # A line end that was added before ours is needed, where something follows ours by now.
+            is_last = found.end() == len(text)
+            begin = found.start() - (1 if is_last and LINE_END in found["made"] else 0)
             return text[:begin] + text[found.end() :]
         case "file":
             if text.strip() and MARKER_BEGIN not in text:
