@@ -6,12 +6,10 @@ import asyncio
 import os
 import time
 from collections.abc import AsyncGenerator
-from contextlib import AbstractAsyncContextManager
 
 import msgspec
 
 from inspan.home import API_VERSION, Home
-from inspan.model.console_views import PressKeys, ScreenView
 from inspan.model.delivery import DeliveryState
 from inspan.model.errors import HostError
 from inspan.model.events import Envelope
@@ -41,9 +39,10 @@ from inspan.model.views import (
 )
 
 from .autostart import unreachable
+from .hooks import HookCalls
 from .requests import RequestCalls
 from .resources import ResourceCalls
-from .terminal import Terminal, open_terminal
+from .terminal_calls import TerminalCalls
 from .watching import RECONNECT_FOR_S, watch
 from .wire import Wire, segment
 
@@ -70,7 +69,7 @@ class _Stopping(msgspec.Struct, frozen=True, kw_only=True):
     pid: int
 
 
-class Client(RequestCalls, ResourceCalls):
+class Client(RequestCalls, HookCalls, ResourceCalls, TerminalCalls):
     """Speaks to the daemon of one home. Made by `inspan.connect` and `inspan.open_local`.
 
     Methods mirror the HTTP interface, take names and return frozen views. They may be called at the same time
@@ -285,45 +284,6 @@ class Client(RequestCalls, ResourceCalls):
     async def explain_seat(self, name: str) -> ExplainView:
         """Why the seat shows what it shows."""
         return await self._wire.call("GET", _seat(name) + "/explain", ExplainView)
-
-    # Terminals
-
-    async def screen(self, name: str, *, scrollback: int = 0) -> ScreenView:
-        """What the seat's terminal shows, with so many of the lines above it. Raises `no_terminal`."""
-        return await self._wire.call(
-            "GET", _seat(name) + "/screen", ScreenView, params={"scrollback": scrollback}
-        )
-
-    def terminal(
-        self, name: str, *, write: bool = False, steal: bool = False, guest: bool = False
-    ) -> AbstractAsyncContextManager[Terminal]:
-        """Attaches to the seat's terminal inside the block: what draws it, and with `write` its keyboard.
-
-        Args:
-            name: The seat.
-            write: Have the keyboard; one has it at a time, and it goes back at the block's end.
-            steal: With `write`: take it from who has it.
-            guest: Leave out what a terminal of its own would answer, and what would stay with it afterwards. For
-                bytes that are shown on a terminal; to record or to emulate one, leave it off.
-
-        Raises:
-            UsageError: On entry: `no_terminal`, `writer_exists`, `unknown_seat`.
-        """
-        return open_terminal(self._wire, _seat(name) + "/terminal", write=write, steal=steal, guest=guest)
-
-    async def press_keys(self, name: str, *keys: str, reason: str) -> SeatView:
-        """Has keys pressed in the seat's console, whatever is seen there; keys and reason are recorded first.
-
-        Args:
-            name: The seat.
-            keys: `enter`, `escape`, `tab`, `space`, `backspace`, arrows, `ctrl-` and a letter, or one character.
-            reason: Why, for the log.
-
-        Raises:
-            UsageError: `no_terminal`, `unknown_seat`, `invalid_argument` for a key that is none.
-        """
-        body = PressKeys(keys=keys, reason=reason)
-        return await self._wire.call("POST", _seat(name) + "/keys", SeatView, body=body)
 
     # Prompts
 

@@ -28,16 +28,13 @@ from inspan.model.permission import AnsweredBy
 from inspan.model.plan import Problem
 from inspan.model.reports import ConnectFailed, PromptAnswered, PromptCorrected, ReportBody, SessionFailed
 from inspan.model.session import ResumeOutcome
-from inspan.model.state import InFlight, QueuedPrompt, SeatState
+from inspan.model.state import SeatState
 from inspan.model.turn import CallError, TurnOutcome
 from inspan.model.typing_recipe import TypingBlock
 from inspan.store import Append, OutboxRow, Store
 from inspan.transports.machine import HarnessEnd, Outgoing, Step
-from inspan.transports.operations import OperatingMachine, Operation
-from inspan.transports.terminal.message import check_message
 from inspan.transports.watching import WatchingMachine
 
-from .console_turns import what_is_ignored
 from .decide import decide_into
 from .decision import Context, Decision
 from .early_exit import has_no_session_yet, read_last_lines
@@ -45,6 +42,7 @@ from .harnesses import utc_now
 from .inputs import HolderUp, Input, LaunchPlanned, TransportReported
 from .link import Link
 from .sessions import operations_of
+from .speaking import operate, send_prompt
 
 if TYPE_CHECKING:
     from .consoles import LiveConsole
@@ -449,7 +447,7 @@ class SeatActor:
                 flight = decision.flight
                 if flight is None or flight.delivery != event.delivery:
                     return None
-                return _send(link, flight)
+                return send_prompt(link, flight)
             case PermissionAnswered() if event.by is not AnsweredBy.LAUNCH_END:
                 return link.machine.answer(event.wire_id, event.option)
             case CancelRequested():
@@ -457,7 +455,7 @@ class SeatActor:
             case KeysPressed():
                 return None if link.watching is None else link.watching.press(event.keys)
             case _:
-                return _operate(link, operations_of(event, decision.state))
+                return operate(link, operations_of(event, decision.state))
 
     def _act(self, event: Event) -> None:
         """What must happen now that an event is durable."""
@@ -476,26 +474,3 @@ class SeatActor:
                 self.link = None
             case _:
                 pass
-
-
-def _send(link: Link, flight: InFlight) -> Step:
-    machine = link.watching
-    if machine is None:
-        return link.machine.prompt(flight.delivery, flight.text)
-    prompt = QueuedPrompt(
-        delivery=flight.delivery,
-        text=flight.text,
-        queued_at=flight.queued_at,
-        is_urgent=flight.is_urgent,
-        override=flight.override,
-    )
-    return machine.type_prompt(flight.delivery, check_message(flight.text), ignores=what_is_ignored(prompt))
-
-
-def _operate(link: Link, wanted: tuple[Operation, ...]) -> Step | None:
-    machine = link.machine
-    if not wanted or not isinstance(machine, OperatingMachine):
-        return None
-    steps = [machine.operate(one) for one in wanted]
-    outgoing = tuple(one for step in steps for one in step.outgoing)
-    return Step(outgoing=outgoing, changed=any(step.changed for step in steps))

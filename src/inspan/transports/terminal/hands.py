@@ -33,6 +33,7 @@ from inspan.transports.machine import Outgoing
 from .arbitration import Verdict
 from .dialogs import Answering, Dialog, next_keys, read_dialog
 from .evaluating import Reading
+from .hands_state import FAULT_OUTCOMES, FAULTS, LEFTOVER_IGNORES, OUTCOMES, Ended, HandsState, OpenDialog
 from .hook_claims import fingerprint_text
 from .keys import encode_keys
 from .message import encode_message
@@ -45,88 +46,6 @@ ANSWER_SHOWS_S = 3.0
 """How long a dialog may stand after it was answered before it counts as asked again."""
 MOVES = 4
 """How often the mark is moved at most for one answer."""
-
-FAULTS: dict[str, tuple[str, str]] = {
-    "unsubmitted": (
-        "call_failed",
-        "It was cancelled before it was submitted; its text may stand in the input line.",
-    ),
-    "unclear": (
-        "typing_touched",
-        "A person typed right after the text was submitted, and no work was seen: it may have been taken or not.",
-    ),
-    "touched": (
-        "typing_touched",
-        "A person typed while the text stood in the input line; it was not submitted.",
-    ),
-    "swallowed": (
-        "typing_swallowed",
-        "The text was typed and did not show up in the input line; it was not submitted.",
-    ),
-    "ignored": (
-        "submit_ignored",
-        "The text stands in the input line, and the keys that submit it were not taken.",
-    ),
-}
-LEFTOVER_IGNORES: frozenset[TypingBlock] = frozenset({"draft", "not_ready"})
-"""What does not keep a text of ours from being cleared."""
-
-FAULT_OUTCOMES = {"unsubmitted": TurnOutcome.CANCELLED, "unclear": TurnOutcome.LOST}
-OUTCOMES = {
-    "completed": TurnOutcome.COMPLETED,
-    "failed": TurnOutcome.FAILED,
-    "limited": TurnOutcome.LIMITED,
-    "cancelled": TurnOutcome.CANCELLED,
-}
-
-
-class OpenDialog(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A dialog that was reported.
-
-    Attributes:
-        wire_id: What it was reported as.
-        fingerprint: What it asks.
-        answering: The answer that is on its way.
-    """
-
-    wire_id: str
-    fingerprint: str
-    answering: Answering | None = None
-
-
-class Ended(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The newest prompt whose turn's end was seen, and not told: a hook that comes later knows it better.
-
-    Attributes:
-        delivery: The delivery.
-        outcome: How it seemed to end.
-        is_witnessed: The harness had told this very prompt.
-        turn: The harness's own id of the turn, where it told one.
-    """
-
-    delivery: str
-    outcome: TurnOutcome
-    is_witnessed: bool = False
-    turn: str = ""
-
-
-class HandsState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What is durable.
-
-    Attributes:
-        typed: The prompt that is on its way.
-        dialog: The dialog that is open.
-        dialogs: How many were reported.
-        ended: The newest prompt whose end was only seen.
-        leftover: Whether text of ours, and of nobody else, stands in the input line: it is to be cleared, or is
-            being cleared.
-    """
-
-    typed: Typed | None = None
-    dialog: OpenDialog | None = None
-    dialogs: int = 0
-    ended: Ended | None = None
-    leftover: Literal["", "stands", "clearing"] = ""
 
 
 _set = msgspec.structs.replace
