@@ -190,7 +190,7 @@ def test_a_program_that_asks_its_terminal_gets_one_answer_though_a_person_s_term
 
 
 def test_a_person_who_types_fast_and_much_is_understood_byte_for_byte(console: Path) -> None:
-    typed = bytes(byte for byte in range(256) if byte != 0x1C and chr(byte) not in "ibptlsawkdeczncq") * 100
+    typed = bytes(byte for byte in range(256) if byte != 0x1C and chr(byte) not in "ibptlsawkdeczncq89") * 100
     with at_terminal("attach", "worker") as person:
         person.until_shown(PROMPT)
         for start in range(0, len(typed), 777):
@@ -206,6 +206,23 @@ def test_a_flood_of_output_is_followed_and_leaving_still_works(console: Path) ->
         person.until_shown(PROMPT)
         person.type(b"n")
         person.until_shown("flooded")
+        person.type(LEAVE)
+        assert person.ended() == 0
+        assert_given_back(person)
+
+
+def test_a_console_that_comes_back_from_the_other_screen_is_drawn_again_on_the_one_that_is_lent(
+    console: Path,
+) -> None:
+    with at_terminal("attach", "worker") as person:
+        person.until_shown(PROMPT)
+        person.type(b"8")
+        person.until(lambda shown: "the other screen" in shown and PROMPT not in shown, "the other is shown")
+        person.type(b"9")
+        person.until(
+            lambda shown: PROMPT in shown and "the other" not in shown, "the main one is shown again"
+        )
+        assert person.look().is_alternate is True
         person.type(LEAVE)
         assert person.ended() == 0
         assert_given_back(person)

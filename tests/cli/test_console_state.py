@@ -39,7 +39,11 @@ def test_a_console_s_state_is_told_with_its_kind_its_error_and_every_rule_that_w
     assert "Run `inspan attach worker` and answer it there." in inspan("doctor").out
 
     explained = inspan("explain", "worker").out
-    value = inspan("--json", "explain", "worker").value["console"]
+    whole = inspan("--json", "explain", "worker").value
+    assert [(one["rule"], one["says"]) for one in whole["evidence"] if one.get("won")] == [
+        ("dialog.permission", "needs input: permission")
+    ]
+    value = whole["console"]
     assert [one["rule"] for one in value["rules"]] == [
         *("dialog.permission", "gate.trust", "working", "limit", "idle", "ready")
     ]

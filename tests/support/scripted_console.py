@@ -8,6 +8,7 @@ Usage: `scripted_console.py FOLDER [WORD…]`. Every byte that it reads is appen
     a  asks the terminal who it is    w/k/d/e  program status: working, blocked, idle, error
     c  clears its program status      z  another program takes the foreground for a while
     n  writes a megabyte              q  ends with 0
+    8  draws on the other screen      9  back to the main screen, which is not drawn again
 
 It begins with the prompt line, or with what the first WORD says. The word `late` shows nothing until a key comes.
 """
@@ -114,6 +115,10 @@ def press(key: str) -> bool:
             for _ in range(320):
                 show("line of text " * 300 + "\r\n")
             show("flooded\r\n" + PROMPT)
+        case "8":
+            os.write(1, b"\x1b[?1049h\x1b[2J\x1b[Hthe other screen")
+        case "9":
+            os.write(1, b"\x1b[?1049l")
         case "q":
             return False
         case _:

@@ -214,16 +214,21 @@ def explain_seat(state: SeatState, facts: HarnessFacts, now: datetime, *, attach
         )
         for index, one in enumerate(state.questions)
     ]
-    believed = state.activity
+    believed, says = state.activity, f"activity: {state.activity.value}"
+    is_waiting = activity.value == "waiting" and not lines
+    if is_waiting:
+        # A console was seen to wait for a person, which is no activity of its own.
+        says = f"needs input: {', '.join(one.kind for one in _show_needs(state))}"
     lines.append(
         EvidenceLine(
             source=believed.source,
             rule=believed.rule,
-            says=f"activity: {believed.value}",
+            says=says,
             authority=AUTHORITY[believed.source],
             at=believed.at,
             age_s=None if believed.at is None else max(0.0, (now - believed.at).total_seconds()),
-            won=activity.value == believed.value and not (state.permissions or state.questions),
+            won=is_waiting
+            or (activity.value == believed.value and not (state.permissions or state.questions)),
         )
     )
     launch = state.launch
