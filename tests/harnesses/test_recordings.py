@@ -37,8 +37,8 @@ FAILING_PHASES = {
 }
 """What a phase of a recording must come to wherever the harness answers it with an error."""
 
-HIDES_ITS_REASON = {"pi"}
-"""Its turns end without a word where the model could not be asked: that they failed is all that can be known."""
+HIDES_ITS_REASON = {"kimi", "pi"}
+"""Their turns end without a word where the model could not be asked: that they failed is all that can be known."""
 
 
 def outcomes() -> Iterator[tuple[str, str, Outcomes]]:

@@ -147,3 +147,28 @@ def test_what_a_user_a_thought_or_a_tool_says_is_never_the_last_word() -> None:
         tool,
     ):
         assert said not in (turn(last).last_words or "")
+
+
+@pytest.mark.parametrize(("option", "words"), [("n", None), ("y", ""), (None, "")])
+def test_silence_after_a_rejection_says_nothing_of_the_harness(option: str | None, words: str | None) -> None:
+    peer = AcpPeer(reads_last_words=True)
+    peer.open()
+    peer.prompt()
+    peer.say(chunk("one call"), TOOL)
+    peer.ask()
+    peer.take(peer.machine.answer("0", option))
+    peer.say(TOOL_ENDED)
+    assert ended(peer).last_words == words
+
+    peer.prompt("d2")
+    assert ended(peer).last_words == "", "the next turn is judged as ever"
+
+
+def test_words_after_a_rejection_are_read() -> None:
+    peer = AcpPeer(reads_last_words=True)
+    peer.open()
+    peer.prompt()
+    peer.ask()
+    peer.take(peer.machine.answer("0", "n"))
+    peer.say(chunk("as you like"))
+    assert ended(peer).last_words == "as you like"

@@ -11,7 +11,7 @@ import json
 import time
 from pathlib import Path
 
-from support.live import claude, hermes, opencode, vibe
+from support.live import claude, hermes, kimi, opencode, vibe
 from support.live.acp_lines import AcpLines, Json, open_acp_lines, permission_answer
 from support.live.netns import open_namespace
 from support.live.target import ReadyTarget, Target, open_target
@@ -19,7 +19,8 @@ from support.live.target import ReadyTarget, Target, open_target
 __all__ = ["TARGETS", "record", "record_fork"]
 
 TARGETS: dict[str, Target] = {
-    target.pin: target for target in (opencode.TARGET, claude.ADAPTER, hermes.TARGET, vibe.TARGET)
+    target.pin: target
+    for target in (opencode.TARGET, claude.ADAPTER, hermes.TARGET, kimi.TARGET, vibe.TARGET)
 }
 
 _MISSING_SESSION = "00000000-0000-4000-8000-000000000000"
@@ -108,7 +109,9 @@ def main() -> None:
     walk = record_fork if arguments.fork else record
     with open_namespace() as namespace, open_target(TARGETS[arguments.target], namespace) as ready:
         text = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in walk(ready))
-        arguments.file.write_text(text.replace(str(ready.arena.root), "/demo"), encoding="utf-8")
+        text = text.replace(str(ready.arena.root), "/demo")
+        text = text.replace(str(ready.installed.program.resolve().parent), "/opt/bin")
+        arguments.file.write_text(text.replace(str(ready.installed.folder), "/opt/bin"), encoding="utf-8")
 
 
 def _begin(lines: AcpLines, ready: ReadyTarget, *, phase: str) -> Json:

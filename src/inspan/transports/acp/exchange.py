@@ -69,8 +69,15 @@ class Exchange:
             state.replay, state.has_replayed, state.has_ended_replay = "opening", False, False
         if call.kind == "prompt" and call.session == state.session:
             state.unwitnessed = key
+            state.rejecting, state.has_rejected = (), False
             forget_words(state)
         self.is_changed = True
+
+    def note_answer(self, option: str | None) -> None:
+        """Remembers whether the answer to a permission request was a rejection."""
+        if option is not None and option in self.state.rejecting:
+            self.state.has_rejected = True
+            self.is_changed = True
 
     def answer_theirs(
         self,

@@ -58,6 +58,8 @@ class AcpFollower(AcpMachine):
         method = message.get("method")
         if not isinstance(method, str):
             state.permissions = tuple(one for one in state.permissions if one != key)
+            chosen = mapping_in(mapping_in(message, "result"), "outcome")
+            self._exchange.note_answer(text_in(chosen, "optionId") or None)
             state.questions = tuple(one for one in state.questions if one != key)
             return
         params = mapping_in(message, "params")

@@ -32,6 +32,7 @@ from .wire import (
 __all__ = ["ToolMemory", "on_notification", "on_request", "on_update"]
 
 _REMEMBERED_CALLS = 64
+_REJECTING_KEPT = 32
 
 
 class ToolMemory:
@@ -253,6 +254,8 @@ def _on_permission(exchange: Exchange, memory: ToolMemory, wire_id: str, raw: An
     rule = "acp.permission.request"
     witness(exchange, rule)
     options = tuple(_option(one) for one in dicts_in(values, "options") if text_in(one, "optionId"))
+    rejecting = (one.id for one in options if one.kind in (OptionKind.REJECT_ONCE, OptionKind.REJECT_ALWAYS))
+    state.rejecting = tuple(dict.fromkeys((*state.rejecting, *rejecting)))[-_REJECTING_KEPT:]
     body = PermissionRequested(wire_id=wire_id, tool_call=memory.complete(_tool_call(asked)), options=options)
     exchange.report(body, rule, session=session)
 

@@ -115,6 +115,7 @@ class AcpMachine:
                 wire_id, result=_CANCELLED if option is None else selected, purpose="answer"
             )
             state.permissions = tuple(one for one in state.permissions if one != wire_id)
+            exchange.note_answer(option)
             exchange.is_changed = True
         return exchange.end_step()
 

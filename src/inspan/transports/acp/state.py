@@ -82,6 +82,8 @@ class AcpState(msgspec.Struct, kw_only=True, omit_defaults=True):
         mode: The session mode in force, as far as the harness said.
         mode_option: The session option that stands for the mode, where there is no mode of its own.
         permissions: Their open permission requests, by the JSON text of their id.
+        rejecting: The options of this turn's requests by which they are rejected.
+        has_rejected: One of them was chosen.
         questions: Their open questions, likewise.
         offered: A checksum of the options that were reported last.
         replay: `opening` while a call is open that may tell the conversation again; `after` while a harness
@@ -106,6 +108,8 @@ class AcpState(msgspec.Struct, kw_only=True, omit_defaults=True):
     mode: str | None = None
     mode_option: str | None = None
     permissions: tuple[str, ...] = ()
+    rejecting: tuple[str, ...] = ()
+    has_rejected: bool = False
     questions: tuple[str, ...] = ()
     offered: int | None = None
     replay: Literal["no", "opening", "after"] = "no"

@@ -96,10 +96,18 @@ def on_prompt_answer(exchange: Exchange, key: str, call: OpenCall, result: Any, 
         raw_reason=reason,
         error=problem,
         usage=usage,
-        last_words=state.last_words if exchange.settings.reads_last_words else None,
+        last_words=_last_words(exchange),
         model_wrote=_has_written(state, usage, kind),
     )
     exchange.report(answered, "acp.prompt.result", session=call.session)
+
+
+def _last_words(exchange: Exchange) -> str | None:
+    """Where the last message begins; `None` where it is not wanted, or where silence says nothing of the harness."""
+    state = exchange.state
+    if not exchange.settings.reads_last_words or (state.has_rejected and not state.last_words):
+        return None  # a harness may end the turn without a word because it was told no
+    return state.last_words
 
 
 def _failed(delivery: str, error: Any, *, was_started: bool) -> PromptAnswered:
