@@ -81,9 +81,9 @@ class OwnTerminal:
         self._stack.close()
 
     def size(self) -> tuple[int, int]:
-        """Columns and rows, as far as a seat's terminal can have them."""
+        """Columns and rows, as far as a seat's terminal can have them; a terminal that tells none has 80x24."""
         columns, rows = os.get_terminal_size(self._screen)
-        return min(max(columns, 1), _LARGEST), min(max(rows, 1), _LARGEST)
+        return min(columns or 80, _LARGEST), min(rows or 24, _LARGEST)
 
     def take_resized(self) -> None:
         """Takes what made `resized` readable."""

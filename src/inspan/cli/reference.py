@@ -45,6 +45,17 @@ the seat has one open request. `--unattended` says how Inspan answers by itself,
 
 Ctrl-C in `run` and `send --wait` asks for the turn to be cancelled; a second one leaves, and the turn goes on.
 
+## Attaching
+
+`inspan attach SEAT` lends your terminal to the console of a seat. Ctrl-\\ twice leaves (`--detach-keys`, or
+`INSPAN_DETACH_KEYS`), Ctrl-\\ and s pages through the lines above (`--scroll-keys`); to type a single Ctrl-\\ press
+another key after it. One has the keyboard at a time, and the console takes the size of their terminal. `--watch` looks
+on; a terminal that is too small then shows a part, as text. `--steal` takes the keyboard over.
+
+Your terminal answers nothing that the program asks, since the seat's own has answered. Your screen, scrollback, title,
+keyboard and modes come back however it ends: when you leave, the harness ends, somebody takes over, the daemon is
+killed, or a signal comes. Then a line says why, and how to come back. Images, and changes of the palette, are not shown.
+
 ## Completion
 
 `inspan completion bash|zsh|fish` prints a script. Names of seats, harnesses and requests are asked of the daemon,
