@@ -1,4 +1,4 @@
-"""One-shot runs of four further harnesses, and forks of two over ACP: only where somebody asks for all of them."""
+"""One-shot runs of four further harnesses, and what some of them do over ACP: only where somebody asks for all of them."""
 
 from __future__ import annotations
 
@@ -160,3 +160,37 @@ def test_a_fork_over_acp_knows_what_was_said_and_its_parent_nothing_of_the_fork(
     assert inspan.send_and_wait(SEAT, "RECALL again")["turn_outcome"] == "completed"
     assert inspan.seat(SEAT)["session"]["id"] == parent
     assert said_last(inspan) == RECALLED
+
+
+@only("kimi")
+def test_over_acp_permissions_are_asked_silence_is_a_failure_and_a_killed_session_goes_on(
+    ready: ReadyTarget,
+) -> None:
+    inspan = InspanCli(ready.arena)
+    inspan.add_seat(SEAT, "kimi")
+    assert inspan.send_and_wait(SEAT, "the word is heron")["turn_outcome"] == "completed"
+    before = inspan.seat(SEAT)["session"]["id"]
+
+    allowed = inspan.send(SEAT, "TOOLSHELL [cmd=echo yes > allowed.txt]")
+    inspan.call("approve", inspan.until_permission(SEAT))
+    assert inspan.until_turn_ended(SEAT, allowed["id"])["outcome"] == "completed"
+    assert (ready.arena.workspace / "allowed.txt").read_text() == "yes\n"
+
+    refused = inspan.send(SEAT, "TOOLWRITE [path=refused.txt]")
+    inspan.call("deny", inspan.until_permission(SEAT))
+    assert inspan.until_turn_ended(SEAT, refused["id"])["outcome"] == "completed"
+    assert not (ready.arena.workspace / "refused.txt").exists()
+
+    inspan.send_and_wait(SEAT, "QUOTA please")
+    turn = inspan.seat(SEAT)["last_turn"]
+    assert (turn["outcome"], turn["error"]["code"]) == ("failed", "call_failed")
+    assert turn["error"]["hint"]
+
+    hung = inspan.send(SEAT, "HANG please")
+    inspan.until_spoken("never")
+    inspan.kill_harness(SEAT)
+    assert inspan.until_turn_ended(SEAT, hung["id"])["outcome"] == "failed"
+    inspan.until(lambda: inspan.seat(SEAT)["launch"]["status"] == "ended", "the end of the launch")
+    assert inspan.send_and_wait(SEAT, "RECALL please")["turn_outcome"] == "completed"
+    assert inspan.seat(SEAT)["session"]["id"] == before
+    assert "the word is heron" in said_last(inspan)
