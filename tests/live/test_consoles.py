@@ -37,12 +37,13 @@ def ready(walk: Walk, namespace: Namespace) -> Iterator[ReadyTarget]:
         assert made.arena.model.unscripted() == []
 
 
-def each(*names: str) -> pytest.MarkDecorator:
-    return pytest.mark.parametrize("walk", names, ids=names, indirect=True)
+def each(*names: str, on_request: tuple[str, ...] = ()) -> pytest.MarkDecorator:
+    more = [pytest.param(name, marks=pytest.mark.opt_in("INSPAN_LIVE_ALL")) for name in on_request]
+    return pytest.mark.parametrize("walk", [*names, *more], indirect=True)
 
 
 @pytest.mark.requirement("H-C14", "H-N54", "H-N12", "H-N13", "H-C19", "DEC7", "L3")
-@each("codex", "gemini", "opencode", "pi", "qwen")
+@each("codex", "opencode", "pi", on_request=("gemini", "qwen"))
 def test_a_console_is_seen_as_it_is_through_all_its_states_and_a_restart(
     walk: Walk, ready: ReadyTarget
 ) -> None:
