@@ -63,6 +63,7 @@ from inspan.model.views import (
     TurnView,
     UsageView,
 )
+from support.fake_hooks import FakeHooks
 from support.fake_requests import FakeRequests
 from support.fake_resources import FakeResources
 from support.fake_terminals import FakeTerminals
@@ -137,7 +138,7 @@ class FakeLog:
         return StoreReport(ok=True, events=len(self.kept), last_position=len(self.kept), rebuilt=True)
 
 
-class FakeService(FakeRequests, FakeResources, FakeTerminals):
+class FakeService(FakeRequests, FakeHooks, FakeResources, FakeTerminals):
     """A service in memory. It fulfils `SeatService`."""
 
     def __init__(self, log: FakeLog) -> None:

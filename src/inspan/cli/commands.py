@@ -59,6 +59,10 @@ COMMANDS: dict[str, Command] = {
                      "Sending a prompt starts the harness too: this is for when you want it ready."),
     "stop": Command("seats", "stop a seat's harness; conversation and queue are kept", "life", "build_stop",
                     "Stops the process in steps. The conversation can be resumed, and queued prompts stay queued."),
+    "hooks": Command("seats", "install, remove and show a harness's hooks", "hooks", "build_hooks",
+                     "A harness's own hook system tells a seat that a prompt was begun, and how its turn ended. Where "
+                     "it can,\na seat in terminal mode tells its harness at each launch, and touches no file of yours; "
+                     "`inspan seat add --no-hooks` leaves that out.\nOutside a seat the hooks do nothing."),
     "session": Command("seats", "list and delete the sessions that a seat's harness keeps", "sessions", "build_session"),
     "send": Command("work", "put a prompt into a seat's queue", "send", "build_send",
                     "Returns when the prompt is durably queued; with --wait, when its turn has ended.\nThe same --id "

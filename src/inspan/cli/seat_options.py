@@ -14,6 +14,8 @@ __all__ = ["add_seat_options", "new_seat"]
 
 _APPROVALS = ("ask", "edits", "bypass")
 _SANDBOXES = ("none", "workspace", "read_only")
+_NO_HOOKS = "INSPAN_NO_HOOKS"
+"""The variable by which a seat does without hooks."""
 _UNATTENDED = ("person", "reject", "allow_once", "allow_always")
 
 
@@ -35,6 +37,11 @@ def add_seat_options(parser: Parser) -> None:
         action="append",
         default=[],
         help="a variable for the harness; NAME alone takes its value from this environment; repeatable",
+    )
+    parser.add_argument(
+        "--no-hooks",
+        action="store_true",
+        help="do not tell the harness's own hook system of this seat; a prompt in its console then has no witness",
     )
     parser.add_argument(
         "--trust-workspace",
@@ -83,7 +90,7 @@ def new_seat(args: Namespace, name: str) -> Json:
         "effort": args.effort,
         "trusts_workspace": args.trust_workspace or None,
         "posture": _posture(args),
-        "environment": dict(map(_variable, args.env)),
+        "environment": dict(map(_variable, args.env)) | ({_NO_HOOKS: "1"} if args.no_hooks else {}),
     }
     return {field: value for field, value in body.items() if value not in (None, {})}
 

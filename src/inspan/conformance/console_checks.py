@@ -166,9 +166,9 @@ def _broken(rule: ScreenRule) -> Iterator[tuple[str, ScreenRule]]:
         yield f"all[{at}]", msgspec.structs.replace(rule, all=mutated)
     for field in ("any", "title_any"):
         patterns: tuple[str, ...] = getattr(rule, field)
-        # One choice of several may be for what was not recorded; without every one of them nothing must match.
-        if patterns:
-            yield field, msgspec.structs.replace(rule, **{field: (NEVER,)})
+        for at in range(len(patterns)):
+            mutated = (*patterns[:at], NEVER, *patterns[at + 1 :])
+            yield f"{field}[{at}]", msgspec.structs.replace(rule, **{field: mutated})
     if rule.last_match:
         yield "last_match", msgspec.structs.replace(rule, last_match=NEVER)
     if rule.region.anchor:
@@ -176,6 +176,10 @@ def _broken(rule: ScreenRule) -> Iterator[tuple[str, ScreenRule]]:
         yield "region.anchor", msgspec.structs.replace(rule, region=region)
     if rule.progress_any:
         yield "progress_any", msgspec.structs.replace(rule, progress_any=("pause",))
+    if rule.is_alternate is not None:
+        yield "is_alternate", msgspec.structs.replace(rule, is_alternate=not rule.is_alternate)
+    if rule.cursor_past is not None:
+        yield "cursor_past", msgspec.structs.replace(rule, cursor_past=1000)
 
 
 def _loosened(rule: ScreenRule) -> Iterator[tuple[str, ScreenRule]]:

@@ -39,6 +39,7 @@ from .checks import check_same, check_workspace
 from .console_calls import ConsoleCalls, with_live_console
 from .harness_calls import HarnessCalls
 from .harnesses import Harnesses, HasLaunches, context_of, facts_of, find_mode, utc_now
+from .hook_calls import HookCalls
 from .requests import RequestCalls, check_request
 from .running import LaunchRunner
 from .service import SeatService
@@ -54,7 +55,7 @@ _TICK_S = 0.5
 _STOP_WAIT_S = 60.0
 
 
-class Seats(HarnessCalls, RequestCalls, SessionCalls, ConsoleCalls, SeatService):
+class Seats(HarnessCalls, HookCalls, RequestCalls, SessionCalls, ConsoleCalls, SeatService):
     """Fulfils `SeatService`; made by `open_seats`."""
 
     def __init__(
@@ -62,6 +63,7 @@ class Seats(HarnessCalls, RequestCalls, SessionCalls, ConsoleCalls, SeatService)
     ) -> None:
         self._store = store
         self._harnesses = harnesses
+        self._environ = environ
         self._runner = LaunchRunner(store=store, planner=harnesses, launches=launches, environ=environ)
         self._actors: dict[str, SeatActor] = {}
         self._tasks: set[asyncio.Task[None]] = set()

@@ -33,6 +33,7 @@ from inspan.model.views import (
     TurnView,
 )
 
+from .hook_service import HookService
 from .request_service import RequestService
 
 __all__ = ["SeatService", "TerminalViewer"]
@@ -66,7 +67,7 @@ class TerminalViewer(Protocol):
         ...
 
 
-class SeatService(RequestService, Protocol):
+class SeatService(RequestService, HookService, Protocol):
     """What can be asked of Inspan. Lists come in the order in which things were made."""
 
     async def list_harnesses(self) -> Sequence[HarnessView]:

@@ -3,6 +3,7 @@
 from .control import CONTROL_ROUTES
 from .events import EVENT_ROUTES
 from .harnesses import HARNESS_ROUTES
+from .hooks import HOOK_ROUTES
 from .permissions import PERMISSION_ROUTES
 from .prompts import PROMPT_ROUTES
 from .requests import REQUEST_ROUTES
@@ -15,6 +16,7 @@ __all__ = ["ROUTES"]
 ROUTES = (
     *CONTROL_ROUTES,
     *HARNESS_ROUTES,
+    *HOOK_ROUTES,
     *SEAT_ROUTES,
     *PROMPT_ROUTES,
     *REQUEST_ROUTES,
