@@ -103,7 +103,7 @@ def test_a_console_killed_in_mid_turn_is_gone_and_never_idle(walk: Walk, ready: 
 
 
 async def _until_ready(ground: ConsoleSeats, seats: Seats) -> None:
-    """The first launch comes to its prompt line; until then nobody calls it more than `starting`."""
+    """The launch comes to its prompt line, which counts once it has stood for a while; nothing is asked meanwhile."""
     seen: list[SeatView] = []
 
     def is_ready(view: SeatView) -> bool:
@@ -113,7 +113,8 @@ async def _until_ready(ground: ConsoleSeats, seats: Seats) -> None:
     view = await ground.until(seats, is_ready, "ready")
     assert (view.status, view.launch and view.launch.status) == ("idle", "ready")
     assert seen[0].status == "starting"
-    assert {one.status for one in seen} <= {"starting", "idle"}
+    # Some turn a spinner while they start, and redraw without a prompt line.
+    assert {one.status for one in seen} <= {"starting", "idle", "running", "unknown"}
 
 
 async def _ask_and_wait(ground: ConsoleSeats, seats: Seats) -> ScreenView:
