@@ -38,7 +38,10 @@ def _render(shape: shapes.Type, at: str, seen: dict[type, str]) -> Iterator[str]
         yield f"## {heading}\n\nAs [{seen[shape.cls]}](#{_anchor(seen[shape.cls])}).\n"
         return
     seen[shape.cls] = heading.strip("`")
-    summary, attributes = _read_docstring(shape.cls)
+    summary, _ = _read_docstring(shape.cls)
+    attributes = {
+        name: text for one in reversed(shape.cls.__mro__) for name, text in _read_docstring(one)[1].items()
+    }
     yield f"## {heading}\n\n{summary}\n"
     yield "| key | value | default | meaning |\n|---|---|---|---|"
     for field in shape.fields:
