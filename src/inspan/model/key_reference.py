@@ -119,6 +119,8 @@ def _toml(value: Any) -> str:
             return _toml(value.value)
         case bool():
             return str(value).lower()
+        case str() if not value.isprintable():
+            return f'"{value.encode("unicode_escape").decode()}"'
         case str():
             return f"'{value}'" if "\\" in value else f'"{value}"'
         case tuple():
