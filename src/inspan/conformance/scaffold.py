@@ -145,14 +145,13 @@ Its facts are in `manifest.toml`, its console is read by `terminal-rules.toml`, 
 
 ## How to go on
 1. `inspan harness probe @ID@` says whether the program is found.
-2. Record the console in each state, on a terminal of 80x24: every byte from the start of the program up to that state, as
-   `recordings/terminal/80x24/STATE.raw`. Good states: ready, busy, idle, approval, question, interrupted, limit,
-   autherror, draft, and every dialog before the first prompt. Take names, paths and keys out of them.
-   One way: `script --quiet --log-out STATE.raw --command @COMMAND@`.
-3. Say in `recordings/terminal/80x24.json` what each of them is:
-   `"states": {"busy": {"state": "running"}, "approval": {"state": "needs_input", "kind": "permission"}}`.
+2. Record the console in each state, on a terminal of 80x24, from a folder of this harness:
+   `inspan record --command @COMMAND@ --to recordings/terminal`.
+   Good states: ready, busy, idle, approval, question, interrupted, limit, autherror, draft, and every dialog before the
+   first prompt. Each gets a label, which says what the screen *is*; the labels land in `recordings/terminal/80x24.json`.
+3. Look over what was recorded: names, paths and keys do not belong in it.
 4. Write rules, and look what they make of a recording:
-   `inspan harness replay @ID@ recordings/terminal/80x24/busy.raw --size 80x24`.
+   `inspan harness replay @ID@ FILE.raw --size 80x24`.
 5. `inspan harness lint @ID@` replays everything; it fails where a screen is not what its label says.
 """
 

@@ -98,7 +98,7 @@ def test_typed_text_is_a_draft_and_a_suggestion_in_the_composer_is_none(
 def test_a_prompt_line_that_scrolled_up_over_a_dialog_is_not_ready() -> None:
     screens = snapshots_of("codex")
     book = RuleBook(read_rules("codex"))
-    assert any(line.startswith("› ") for line in screens["120x40/approval"].lines)
+    assert any(line.startswith("\u203a ") for line in screens["120x40/approval"].lines)
     assert book.read(screens["120x40/approval"]).ready is None
     assert book.read(screens["120x40/ready"]).ready is not None
     assert book.read(screens["80x24/approval"]).ready is None
