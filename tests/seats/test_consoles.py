@@ -20,6 +20,8 @@ from inspan.model.permission import AnsweredBy, Decision, NeedsInputKind
 from inspan.model.views import AddSeat, SeatView, SendPrompt
 from inspan.seats.core import Seats
 from inspan.store import open_store
+from inspan.transports.machine import Step
+from inspan.transports.terminal.machine import TerminalMachine
 from support.console_ground import ConsoleGround, open_console_ground, until_shown
 from support.seat_ground import is_gone, until
 from support.seat_scene import ALL
@@ -445,5 +447,33 @@ def test_trust_is_answered_by_itself_only_where_it_was_allowed_and_for_this_very
                 (request,) = await seats.list_permissions()
                 assert request.decision is None
                 assert ground.keys() == b""
+
+    on_ground(story)
+
+
+def test_a_fault_of_ours_in_a_look_is_shown_and_the_next_look_goes_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    whole = TerminalMachine.look
+    faults = 1
+
+    def look(machine: TerminalMachine) -> Step:
+        nonlocal faults
+        if faults and any("Working" in line for line in machine.show_screen(seat="").lines):
+            faults -= 1
+            raise RuntimeError("a fault of ours")
+        return whole(machine)
+
+    monkeypatch.setattr(TerminalMachine, "look", look)
+
+    async def story(ground: ConsoleGround) -> None:
+        async with ground.seats() as seats:
+            await start(ground, seats)
+            await until(seats, "worker", is_ready)
+            await ground.press(seats, "b")
+            view = await until(seats, "worker", lambda v: v.problem is not None)
+            assert (view.status, view.problem and view.problem.code) == ("unknown", "internal")
+            view = await until(seats, "worker", lambda v: v.problem is None)
+            view = await until(seats, "worker", lambda v: v.status == "running")
 
     on_ground(story)

@@ -17,12 +17,14 @@ import msgspec
 from inspan.holder import HolderConnection, TerminalSize, WriteResult
 from inspan.model.console_views import ConsoleExplanation, ForegroundView, ScreenView
 from inspan.model.errors import HolderError
+from inspan.model.plan import Problem
 from inspan.model.typing_recipe import TypingBlock
 from inspan.store import OutboxRow
 from inspan.transports.watching import WatchingMachine
 
 from .actor import SeatActor
 from .console_turns import next_typed, what_is_ignored
+from .faults import fault_of
 from .hook_post import HookPost
 from .inputs import ConsoleFree
 from .link import Link
@@ -45,6 +47,8 @@ PERSON_TYPES_S = 5.0
 QUIET_LOOK_S = 2.0
 """How long a console that is quiet goes without a look: a program in front of it may be silent."""
 
+AFTER_FAULT_S = 1.0
+"""How long a console is not looked at after a fault of ours."""
 LAST_LINES = 12
 
 _log = logging.getLogger("inspan.seats")
@@ -83,6 +87,7 @@ class LiveConsole:
         self._looked_at = 0.0
         self._is_frame_whole = False
         self._owes_redraw = False
+        self._fault: Problem | None = None
         self._typed_at: float | None = None
         self._is_urgent = False
         self._note_place()
@@ -114,11 +119,17 @@ class LiveConsole:
         """Looks at the screen whenever it may say something else, for as long as the launch is followed."""
         await self._is_caught_up.wait()
         while True:
-            await self._ask_foreground()
-            self._note_person()
-            self._looked_at = time.monotonic()
-            await self._actor.look(self._link, self._machine)
-            await self._let_go()
+            try:
+                await self._look()
+            except Exception as error:  # noqa: BLE001 - logged and shown
+                # A fault of ours must not freeze what is believed without a word.
+                _log.exception("the console of seat %s is not looked at for now", self._actor.name)
+                self._fault = self._actor.fault = fault_of(error)
+                await asyncio.sleep(AFTER_FAULT_S)
+                continue
+            if self._fault is not None and self._actor.fault is self._fault:
+                self._actor.fault = None
+            self._fault = None
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(min(QUIET_LOOK_S, self._machine.look_again_s() or QUIET_LOOK_S)):
                     await self._dirty.wait()
@@ -133,6 +144,11 @@ class LiveConsole:
         """Why nothing may be typed into it now."""
         self._note_person()
         return self._machine.typing_block()
+
+    @property
+    def has_fault(self) -> bool:
+        """Whether the newest look failed."""
+        return self._fault is not None
 
     def wake(self) -> None:
         """Has the screen looked at now: something was decided that it has to do with."""
@@ -213,6 +229,13 @@ class LiveConsole:
     def close(self) -> None:
         """Ends what viewers see."""
         self.viewers.end()
+
+    async def _look(self) -> None:
+        await self._ask_foreground()
+        self._note_person()
+        self._looked_at = time.monotonic()
+        await self._actor.look(self._link, self._machine)
+        await self._let_go()
 
     async def _fit(self, size: TerminalSize) -> None:
         """Gives the screen the size that is in force from the next byte on."""

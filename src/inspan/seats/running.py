@@ -21,17 +21,18 @@ from inspan.holder import (
     start_holder,
     stop_orphans,
 )
-from inspan.model.errors import HarnessError, HolderError, InspanError, UsageError
+from inspan.model.errors import HarnessError, HolderError, InspanError
 from inspan.model.ids import new_nonce
-from inspan.model.plan import LaunchPlan, LaunchRequest, Problem
 from inspan.model.state import LaunchState, SeatState
 from inspan.model.turn import CallError
 from inspan.model.typing_recipe import TypingBlock
 from inspan.store import LaunchCursor, OutboxRow, Store
-from inspan.transports import HarnessEnd, is_one_shot, open_machine
+from inspan.transports import TERMINAL, HarnessEnd, is_one_shot, open_machine
+from inspan.transports.terminal.opening import load_engine
 
 from .actor import SeatActor
 from .consoles import LiveConsole, last_lines
+from .faults import fault_of
 from .handshake import watch_handshake
 from .harnesses import Harnesses
 from .holder_calls import insist, part_from, put_first
@@ -47,10 +48,12 @@ from .inputs import (
     WriteEnded,
 )
 from .launch_folder import LaunchFiles, harness_environment, read_files, terminal_size, write_files
+from .launch_planning import plan_launch
 from .link import Link
 from .session_finding import find_session
-from .sessions import check_not_active, with_settings
+from .sessions import with_settings
 from .start_budget import StartMemory, budget_s
+from .surroundings import SeatSurroundings
 
 __all__ = ["LaunchRunner"]
 
@@ -95,7 +98,9 @@ class LaunchRunner:
         self._planner = planner
         self._launches = launches
         self._starts = StartMemory(launches.with_name("starts.json"))
-        self._environ = environ
+        self._surroundings = SeatSurroundings(
+            store=store, harnesses=planner, launches=launches, environ=environ
+        )
 
     async def run(self, actor: SeatActor, launch: str) -> None:
         """Follows a launch to its end, from wherever the log says that it stands."""
@@ -108,7 +113,7 @@ class LaunchRunner:
                 # it is said, and the launch is taken up again from what is durable.
                 _log.exception("launch %s of seat %s is not followed for now", launch, actor.name)
                 actor.is_attached = False
-                actor.fault = _fault_of(error)
+                actor.fault = fault_of(error)
             else:
                 actor.fault = None
                 return
@@ -166,8 +171,11 @@ class LaunchRunner:
         launch = live.id
         folder = self._launches / launch
         try:
-            plan = with_settings(await self._plan(state, live), state.settings)
-            hooked = tell_hooks(plan, folder, actor.name, self._environ, state.environment)
+            around = self._surroundings.prepare(state)
+            plan = with_settings(
+                await plan_launch(self._planner, self._store, state, live, around), state.settings
+            )
+            hooked = tell_hooks(plan, folder, actor.name, around.inherited, around.given)
             plan = hooked.plan
             if actor.stop_wanted.is_set():
                 raise HarnessError("It was stopped before it was started.", code="launch_failed")
@@ -181,6 +189,8 @@ class LaunchRunner:
                 hook_token_hash=hooked.token_hash,
             )
             write_files(folder, plan, files)
+            if plan.transport == TERMINAL:
+                await asyncio.to_thread(load_engine)
             machine = open_machine(plan.transport, plan.settings)
             cursor = LaunchCursor(
                 launch=launch, seat=actor.name, offset=0, next_op=1, snapshot=machine.snapshot()
@@ -202,7 +212,7 @@ class LaunchRunner:
                 launch=launch,
                 nonce=nonce,
                 argv=(plan.program, *plan.arguments),
-                env=harness_environment(self._environ, plan, state.environment, hooked.variables),
+                env=harness_environment(around.inherited, plan, around.given, hooked.variables),
                 cwd=Path(plan.cwd),
                 directory=folder,
                 socket=folder / "holder.sock",
@@ -217,31 +227,6 @@ class LaunchRunner:
             await self._refuse(actor, launch, HolderError(text, hint="Make room on the disk."), folder)
             return
         await self._follow(actor, link, folder, nonce, files)
-
-    async def _plan(self, state: SeatState, live: LaunchState) -> LaunchPlan:
-        workspace = state.workspace
-        if not os.path.isdir(workspace):  # noqa: ASYNC240 - one look, before a program is started
-            raise UsageError(
-                f"The workspace {workspace} does not exist any more.",
-                code="workspace_missing",
-                hint="Create it again, or make a seat for another folder.",
-            )
-        if live.attempt == "resume" and live.reference is not None:
-            check_not_active(self._store.seat_states(), state.name, state.harness, live.reference.id)
-        return await self._planner.plan(
-            LaunchRequest(
-                seat=state.name,
-                harness=state.harness,
-                mode=state.mode,
-                attempt=live.attempt,
-                workspace=state.workspace,
-                posture=state.posture,
-                reference=live.reference,
-                model=state.model,
-                effort=state.effort,
-                environment=state.environment,
-            )
-        )
 
     async def _refuse(self, actor: SeatActor, launch: str, error: InspanError, folder: Path) -> None:
         shown = CallError(code=error.code, message=error.message, hint=error.hint)
@@ -357,7 +342,8 @@ class LaunchRunner:
         acknowledged = link.offset
         steps = _follow_pipes(actor, link, connection) if console is None else console.follow(link.fed)
         async for _ in steps:
-            actor.fault = None
+            if console is None or not console.has_fault:
+                actor.fault = None
             if link.offset - acknowledged >= _ACK_EVERY_BYTES:
                 acknowledged = link.offset
                 await connection.ack(acknowledged)
@@ -452,14 +438,6 @@ class LaunchRunner:
                 ),
                 drop_launch=launch,
             )
-
-
-def _fault_of(error: Exception) -> Problem:
-    return Problem(
-        code="internal",
-        message=f"Inspan failed with {type(error).__name__}, so the harness is not followed for now.",
-        hint="It is tried again; see `inspan daemon logs`.",
-    )
 
 
 async def _hand_over(
