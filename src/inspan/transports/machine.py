@@ -28,7 +28,20 @@ class Outgoing(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """
 
     data: bytes
-    purpose: Literal["handshake", "session", "prompt", "cancel", "answer", "reply", "close", "type", "submit", "interrupt", "clear", "keys"]
+    purpose: Literal[
+        "handshake",
+        "session",
+        "prompt",
+        "cancel",
+        "answer",
+        "reply",
+        "close",
+        "type",
+        "submit",
+        "interrupt",
+        "clear",
+        "keys",
+    ]
     delivery: str | None = None
     request: str | None = None
 
