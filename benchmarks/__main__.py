@@ -30,6 +30,7 @@ BENCHMARKS = (
     "omnigent",
     "holder_memory",
     "cli_start",
+    "hook_relay",
     "idle_daemon",
 )
 """The benchmarks in the order in which they run, never two at once."""
