@@ -82,7 +82,7 @@ def last_turn(inspan: InspanCli, seat: str = SEAT) -> Json:
     return inspan.seat(seat)["last_turn"]
 
 
-@pytest.mark.requirement("H-B17", "H-N9")
+@pytest.mark.requirement("H-C7")
 @of(CODEX, PI, CLAUDE)
 def test_one_process_has_a_conversation_whose_failures_are_typed(inspan: InspanCli) -> None:
     first = inspan.send_and_wait(SEAT, "the word is heron")
@@ -113,7 +113,7 @@ def test_prompts_that_come_during_a_turn_wait_and_each_is_sent_once(inspan: Insp
     assert [inspan.arena.model.times_prompted(text) for text in (SLOW, "PLAIN second")] == [1, 1]
 
 
-@pytest.mark.requirement("H-F1")
+@pytest.mark.requirement("H-C13")
 @of(CODEX, CLAUDE)
 def test_a_permission_is_allowed_and_denied_from_the_command_line(inspan: InspanCli) -> None:
     allowed = inspan.send(SEAT, shell("echo yes > allowed.txt"))
@@ -182,7 +182,6 @@ def test_after_a_kill_the_conversation_goes_on_in_another_process(inspan: Inspan
     assert inspan.arena.model.times_prompted("HANG please") == 1
 
 
-@pytest.mark.requirement("H-N3")
 @of(CODEX, PI, CLAUDE)
 def test_a_daemon_killed_in_mid_turn_follows_the_turn_to_its_end(inspan: InspanCli) -> None:
     delivery = inspan.send(SEAT, SLOW)

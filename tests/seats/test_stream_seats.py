@@ -54,7 +54,6 @@ async def asked(seats: Seats) -> str:
     return view.needs_input[0].request
 
 
-@pytest.mark.requirement("H-N18")
 @every_dialect
 def test_one_process_answers_prompt_after_prompt_and_another_goes_on_with_its_session(dialect: str) -> None:
     async def story(ground: StreamGround) -> None:
@@ -142,6 +141,7 @@ def test_a_cancel_ends_a_turn_that_never_would(dialect: str) -> None:
     on_ground(dialect, story)
 
 
+@pytest.mark.requirement("H-C7")
 @every_dialect
 def test_a_usage_limit_is_one_and_the_process_goes_on(dialect: str) -> None:
     async def story(ground: StreamGround) -> None:
@@ -219,6 +219,7 @@ def test_a_request_that_is_withdrawn_is_closed_by_the_harness(dialect: str) -> N
     on_ground(dialect, story)
 
 
+@pytest.mark.requirement("H-B17")
 @every_dialect
 def test_a_killed_harness_fails_its_turn_and_the_next_prompt_resumes(dialect: str) -> None:
     async def story(ground: StreamGround) -> None:

@@ -59,7 +59,7 @@ def test_a_banner_before_the_first_answer_is_noise(dialect: str) -> None:
     assert isinstance(said[-1], SessionReady)
 
 
-@pytest.mark.requirement("H-B21")
+@pytest.mark.requirement("H-C11")
 def test_a_posture_that_is_not_in_force_ends_the_start() -> None:
     talker = Talker("rpc", options={"approval_policy": "on-request", "sandbox": "read-only"})
     talker.start()
