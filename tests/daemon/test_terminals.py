@@ -11,6 +11,7 @@ import pytest
 
 from inspan.daemon.logs import open_logs
 from inspan.daemon.routes.terminals import KEYS_CAP_BYTES
+from inspan.model.console_views import PressKeys
 from support.fake_daemon import DEADLINE_S, FakeDaemon, open_fake, until
 
 WRITER = "Inspan-Writer"
@@ -118,6 +119,27 @@ def test_keys_are_typed_as_they_are_by_who_has_the_keyboard_and_by_nobody_else()
                 answer = await fake.http.post(where, content=b"x", headers=headers)
                 assert await code_of(answer) == (409, "not_the_writer")
             assert fake.service.typed == keys
+
+    run(test())
+
+
+def test_keys_of_an_operator_need_a_reason_and_names_that_are_keys() -> None:
+    async def test() -> None:
+        async with served() as fake:
+            seat = {"name": "a", "harness": HARNESS, "workspace": "/"}
+            assert (await fake.http.post("/v1/seats", json=seat)).status_code == 201
+            where = "/v1/seats/a/keys"
+            good = {"keys": ["escape", "ctrl-c", "y"], "reason": "it hangs"}
+            assert (await fake.http.post(where, json=good)).status_code == 200
+            for bad in (
+                {**good, "reason": ""},
+                {**good, "keys": []},
+                {**good, "keys": ["\x1b"]},
+                {"keys": ["y"]},
+            ):
+                answer = await fake.http.post(where, json=bad)
+                assert (await code_of(answer))[0] == 400
+            assert fake.service.pressed == [PressKeys(keys=("escape", "ctrl-c", "y"), reason="it hangs")]
 
     run(test())
 

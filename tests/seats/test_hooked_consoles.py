@@ -105,7 +105,6 @@ def test_the_harness_s_own_prompt_event_is_the_witness_that_a_prompt_was_started
             done = await ended(seats, await send(seats, text))
             assert (done.state, done.turn_outcome) == (DeliveryState.STARTED, TurnOutcome.COMPLETED)
             view = await seats.get_seat("worker")
-            assert view.session is not None
             assert (view.session.id, view.session.provenance) == (SESSION, Provenance.HOOK)
             log = await events(ground)
             (end,) = [one for one in log if isinstance(one.event, TurnEnded)]
@@ -214,13 +213,12 @@ def test_a_nested_run_overwrites_neither_the_identity_nor_the_turn() -> None:
             ground.order('hook Stop {"session_id": "another"}', f'nest Stop {{"session_id": "{SESSION}"}}')
             await came(lambda: sum(one["event"] == "Stop" for one in ground.read("ran.jsonl")) == 2)
             view = await seats.get_seat("worker")
-            assert view.session is not None
             assert view.session.id == SESSION
             assert view.in_flight is not None
             assert (await heard(seats)).dropped == {"other_session": 4}
             # Another session that the harness itself says took the place of this one is the seat's from then on.
             ground.order('hook SessionStart {"session_id": "after-clear", "source": "clear"}')
-            await until(seats, "worker", lambda v: v.session is not None and v.session.id == "after-clear")
+            await until(seats, "worker", lambda v: v.session.id == "after-clear")
             opened = [one.event for one in await events(ground) if isinstance(one.event, SessionOpened)]
             assert [one.reference.id for one in opened] == [SESSION, "after-clear"]
             await seats.cancel_turn("worker")
@@ -374,7 +372,6 @@ def test_what_was_left_counts_though_the_harness_has_ended_meanwhile() -> None:
                 lambda v: v.status == "stopped" or v.launch is None or v.launch.status == "ended",
             )
             view = await seats.get_seat("worker")
-            assert view.session is not None
             assert view.session.id == "the-last"
 
     on_ground(story)

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import msgspec
 
+from inspan.model.console_views import PressKeys
 from inspan.model.conversation import ListedSession
 from inspan.model.delivery import DeliveryState, HeldReason
 from inspan.model.errors import HarnessError, UsageError
@@ -181,6 +182,10 @@ class FakeService(FakeRequests, FakeHooks, FakeResources, FakeTerminals):
             "The program was not found.", code="not_installed", hint="Install it.", detail={"looked": ["x"]}
         )
 
+    async def press_keys(self, name: str, request: PressKeys) -> SeatView:
+        self.press(name, request)
+        return await self.get_seat(name)
+
     async def add_seat(self, request: AddSeat) -> SeatView:
         await self.get_harness(request.harness)
         if request.name in self._seats:
@@ -220,7 +225,7 @@ class FakeService(FakeRequests, FakeHooks, FakeResources, FakeTerminals):
             raise UsageError(f"There is no seat {name}.", code="unknown_seat", hint="See `inspan seat list`.")
         return self._seats[name]
 
-    async def remove_seat(self, name: str, *, stop: bool = False) -> SeatView:
+    async def remove_seat(self, name: str, *, stop: bool = False, delete_config: bool = False) -> SeatView:
         seat = await self.get_seat(name)
         if seat.launch is not None and seat.launch.status != "ended" and not stop:
             raise UsageError("It runs.", code="seat_running", hint="Stop it first.")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from inspan.model.console_views import CursorView, ResizeTerminal, ScreenView
+from inspan.model.console_views import CursorView, PressKeys, ResizeTerminal, ScreenView
 from inspan.model.errors import UsageError
 from inspan.seats.viewers import Viewer, Viewers
 
@@ -17,6 +17,7 @@ class FakeTerminals:
         screen: What is on it.
         size: Its columns and rows.
         typed: Every byte that was typed into it.
+        pressed: What keys an operator had pressed, and why.
         viewers: Everybody who looks at it.
     """
 
@@ -25,6 +26,7 @@ class FakeTerminals:
         self.screen = b"the screen"
         self.size = (80, 24)
         self.typed = b""
+        self.pressed: list[PressKeys] = []
         self.viewers = Viewers()
 
     def write(self, data: bytes) -> None:
@@ -67,6 +69,11 @@ class FakeTerminals:
             self.viewers.check_writer(writer, seat=name)
         self.size = (request.columns, request.rows)
         self.viewers.redraw()
+
+    def press(self, name: str, request: PressKeys) -> None:
+        """Has keys pressed."""
+        self._check(name)
+        self.pressed.append(request)
 
     def _check(self, name: str) -> None:
         if name != self.console:

@@ -235,7 +235,7 @@ def main() -> None:
     folder = Path(sys.argv[1])
     tty.setraw(0)
     (folder / "pid").write_text(str(os.getpid()))
-    signal.signal(signal.SIGWINCH, lambda *_: None)
+    signal.signal(signal.SIGWINCH, signal.SIG_IGN)
     with contextlib.suppress(OSError, termios.error):
         Console(folder).run()
 

@@ -46,6 +46,11 @@ def show_size() -> None:
     show(f"size {columns}x{rows}\r\n{PROMPT}")
 
 
+def fit(_number: int, _frame: object) -> None:
+    """Draws anew for another size."""
+    show_size()
+
+
 def ask() -> None:
     """Asks as programs do: status first, device attributes last, and everything until the last answer is kept."""
     os.write(1, b"\x1b]7501;?\x1b\\\x1b[6n\x1b[c")
@@ -130,9 +135,10 @@ def main() -> None:
     folder = Path(sys.argv[1])
     tty.setraw(0)
     (folder / "pid").write_text(str(os.getpid()))
-    signal.signal(signal.SIGWINCH, lambda *_: show_size())
-    first = {"busy": "b", "asks": "p", "trust": "t", "limit": "l"}.get(*(sys.argv[2:3] or ["idle"]), "i")
-    if sys.argv[2:3] != ["late"]:
+    signal.signal(signal.SIGWINCH, fit)
+    word = sys.argv[2] if len(sys.argv) > 2 else "idle"
+    first = {"busy": "b", "asks": "p", "trust": "t", "limit": "l"}.get(word, "i")
+    if word != "late":
         press(first)
     spinner, is_on = 0, True
     while is_on:
