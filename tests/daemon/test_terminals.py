@@ -13,6 +13,7 @@ from inspan.daemon.logs import open_logs
 from inspan.daemon.routes.terminals import KEYS_CAP_BYTES
 from inspan.model.console_views import PressKeys
 from support.fake_daemon import DEADLINE_S, FakeDaemon, open_fake, until
+from support.fake_service import HARNESS
 
 WRITER = "Inspan-Writer"
 
