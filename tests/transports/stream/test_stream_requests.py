@@ -248,6 +248,16 @@ def test_a_request_that_says_little_is_completed_by_what_was_said_of_its_call() 
     assert request.tool_call.raw_input == [{"path": "a.txt"}]
 
 
+def test_what_a_subagent_asks_is_asked_and_is_no_witness_of_our_turn() -> None:
+    talker = opened("rpc")
+    talker.prompt()
+    record = asks("rpc", 1)
+    record["params"]["threadId"] = "sub"
+    (request,) = talker.feed(record)
+    assert isinstance(request, PermissionRequested)
+    assert len(talker.answer(request.wire_id, "accept")) == 1
+
+
 def test_odd_options_break_nothing() -> None:
     talker = opened("rpc")
     decisions: list[Any] = [

@@ -19,7 +19,7 @@ from inspan.transports.records.reading import apply_rule, is_about
 from .opening import fail_by_exit, go_on, on_step_answer
 from .requests import answer_request, take_request, withdraw_request
 from .state import StreamState, read_state, write_state
-from .talk import Talk, is_match
+from .talk import Talk, is_foreign, is_match
 from .turns import cancel_turn, end_turn, keep, on_prompt_answer, send_prompt
 
 __all__ = ["StreamMachine"]
@@ -151,8 +151,7 @@ class StreamMachine:
     def _take_said(self, place: Place) -> bool:
         """Applies every rule that is about the record; whether one of them knows it."""
         talk = self._talk
-        belongs = place.text(talk.rules.belongs)
-        if belongs and talk.state.session is not None and belongs != talk.state.session:
+        if is_foreign(talk, place):
             return False
         is_known = False
         for rule in talk.rules.records:

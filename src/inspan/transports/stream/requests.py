@@ -16,7 +16,7 @@ from inspan.transports.records.paths import Place, as_token
 from inspan.transports.records.reading import kind_of_tool
 
 from .state import OpenRequest
-from .talk import Talk, is_match
+from .talk import Talk, is_foreign, is_match
 from .templates import fill
 
 __all__ = ["answer_request", "take_request", "withdraw_request"]
@@ -91,7 +91,8 @@ def _ask(
     state = talk.state
     state.requests = {**state.requests, wire_id: OpenRequest(options=answers, cancelled=cancelled)}
     talk.is_changed = True
-    talk.witness("permission")
+    if not is_foreign(talk, place):
+        talk.witness("permission")
     body = PermissionRequested(
         wire_id=wire_id, tool_call=_tool_call(talk, rule, place, wire_id), options=tuple(options)
     )

@@ -18,7 +18,7 @@ from inspan.transports.records.paths import Place
 from .state import OpenCall, StreamState
 from .templates import encode_line, fill
 
-__all__ = ["Purpose", "Talk", "is_match"]
+__all__ = ["Purpose", "Talk", "is_foreign", "is_match"]
 
 Purpose = Literal["handshake", "session", "prompt", "cancel", "answer", "reply"]
 
@@ -141,3 +141,9 @@ def is_match(match: Match, place: Place) -> bool:
         and all(place.find(path) is not None for path in match.has)
         and all(place.find(path) is None for path in match.lacks)
     )
+
+
+def is_foreign(talk: Talk, place: Place) -> bool:
+    """Whether a record says that it is about another session than the one that is open."""
+    belongs, session = place.text(talk.rules.belongs), talk.state.session
+    return bool(belongs) and session is not None and belongs != session
