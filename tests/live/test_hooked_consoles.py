@@ -17,14 +17,20 @@ from inspan.model.turn import TurnOutcome
 from inspan.model.views import DeliveryView, SeatView, SendPrompt
 from inspan.seats.core import Seats
 from inspan.store import open_store
-from support.live import claude, gemini, qwen
-from support.live.console_seats import SEAT, ConsoleSeats, run_inside
+from support.live import claude, codex, copilot, gemini, qwen
+from support.live.console_seats import ENTER, SEAT, ConsoleSeats, run_inside
 from support.live.netns import Namespace
 from support.live.target import ReadyTarget, Target, open_target
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(600)]  # the first of them may have to install it
 
-TARGETS = {"qwen": qwen.TARGET, "gemini": gemini.TARGET, "claude-code": claude.TARGET}
+TARGETS = {
+    "codex": codex.TARGET,
+    "gemini": gemini.TARGET,
+    "qwen": qwen.TARGET,
+    "claude-code": claude.TARGET,
+    "copilot": copilot.TARGET,
+}
 ENDS_BY_HOOK = {"qwen", "claude-code"}
 PROPRIETARY = pytest.mark.opt_in("INSPAN_LIVE_PROPRIETARY")
 
@@ -44,7 +50,15 @@ def ready(target: Target, namespace: Namespace) -> Iterator[ReadyTarget]:
 
 @pytest.mark.requirement("H-A26", "L7")
 @pytest.mark.parametrize(
-    "target", ["qwen", "gemini", pytest.param("claude-code", marks=PROPRIETARY)], indirect=True
+    "target",
+    [
+        "codex",
+        "gemini",
+        "qwen",
+        pytest.param("claude-code", marks=PROPRIETARY),
+        pytest.param("copilot", marks=PROPRIETARY),
+    ],
+    indirect=True,
 )
 def test_the_harness_s_own_hook_is_the_witness_of_a_prompt_that_was_typed(
     target: Target, ready: ReadyTarget
@@ -54,7 +68,11 @@ def test_the_harness_s_own_hook_is_the_witness_of_a_prompt_that_was_typed(
     async def story() -> None:
         async with ground.open() as seats:
             await ground.add(seats, Posture())
+            installed = await seats.install_hooks(SEAT)
+            assert installed.is_told
             await seats.start_seat(SEAT)
+            if any(place.needs for place in installed.places):
+                await _trust_hooks(ground, seats)
             await ground.until(seats, _is_free, "free")
             first = await _ended(seats, "SLOW [words=10] [interval=0.1] and a second word")
             assert (first.state, first.turn_outcome) == (DeliveryState.STARTED, TurnOutcome.COMPLETED)
@@ -86,6 +104,15 @@ def test_the_harness_s_own_hook_is_the_witness_of_a_prompt_that_was_typed(
             assert [one.source for one in log if isinstance(one.event, TurnEnded)] == [Source.HOOK] * 2
 
     run_inside(ready.arena.namespace, story)
+
+
+async def _trust_hooks(ground: ConsoleSeats, seats: Seats) -> None:
+    """Answers, as a person does, whether hooks that are new are to be trusted."""
+    await ground.until(seats, lambda v: v.status == "needs_input", "the question")
+    await ground.until_shown(seats, lambda now: any("Hooks need review" in line for line in now.lines))
+    await ground.press(seats, b"2")
+    await ground.until_shown(seats, lambda now: any("\u203a 2. Trust all" in line for line in now.lines))
+    await ground.press(seats, ENTER)
 
 
 def _is_free(view: SeatView) -> bool:
