@@ -18,10 +18,13 @@ import pytest
 from inspan.model.console import ConsoleJudged
 from inspan.model.console_views import ResizeTerminal
 from inspan.model.evidence import Source
+from inspan.model.permission import NeedsInputKind
+from inspan.model.reports import Reported
 from inspan.model.screen_rules import ScreenRule
 from inspan.model.views import SeatView
 from inspan.seats.core import Seats
 from inspan.store import open_store
+from inspan.transports.machine import Step
 from support.console_ground import CONSOLE_RULES, ConsoleGround, open_console_ground, until_shown
 from support.seat_ground import until
 
@@ -214,5 +217,29 @@ def test_a_prompt_line_of_an_earlier_launch_makes_no_later_one_ready() -> None:
                     if isinstance(one.event, ConsoleJudged) and one.event.is_ready
                 ]
             assert ready == [first, second]
+
+    asyncio.run(story())
+
+
+def test_a_look_whose_console_goes_away_meanwhile_is_in_the_log_and_known_here() -> None:
+    async def story() -> None:
+        async with open_console_ground() as ground, ground.seats() as seats:
+            await start(ground, seats)
+            await until(seats, "worker", is_ready)
+            actor = seats.actor("worker")
+            link = actor.link
+            assert link is not None
+            seen = ConsoleJudged(activity="needs_input", kind=NeedsInputKind.QUESTION, evidence="made up")
+            step = Step(reports=(Reported(body=seen, source=Source.SCREEN, rule="made-up"),), changed=True)
+            look = asyncio.create_task(actor.speak(link, lambda: step))
+            await asyncio.sleep(0)
+            await asyncio.sleep(0)  # it is on its way to the log
+            look.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await look
+            view = await until(seats, "worker", lambda v: v.status == "needs_input")
+            assert view.activity.rule == "made-up"
+            assert actor.state is not None
+            assert actor.state.console == seen
 
     asyncio.run(story())

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import Awaitable, Callable, Generator
+from collections.abc import Awaitable, Callable, Coroutine, Generator
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -302,7 +302,18 @@ class SeatActor:
 
             await self._transact(work, link=link, is_recent=is_recent, done=done)
 
-        await self._insist(lambda: self._alone(take))
+        await self._insist(lambda: self._to_its_end(self._alone(take)))
+
+    async def _to_its_end(self, work: Coroutine[object, object, None]) -> None:
+        """Lets work come to its end though its caller be cancelled: what is durable must be known here too."""
+        task = asyncio.create_task(work)
+        self._running.add(task)
+        task.add_done_callback(self._running.discard)
+        try:
+            await asyncio.shield(task)
+        except asyncio.CancelledError:
+            task.add_done_callback(lambda task: task.cancelled() or task.exception())
+            raise
 
     async def _absorb(self, link: Link, data: bytes) -> None:
         step = link.feed(data)
