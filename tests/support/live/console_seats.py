@@ -8,7 +8,7 @@ import os
 import threading
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
@@ -21,7 +21,7 @@ from inspan.model.posture import Posture
 from inspan.model.views import AddSeat, SeatView
 from inspan.seats.core import Seats, open_seats
 from inspan.store import open_store
-from support.live.arena import Arena
+from support.live.arena import FAKE_KEY, Arena
 from support.live.netns import Namespace
 from support.live.target import ReadyTarget
 
@@ -96,7 +96,8 @@ class ConsoleSeats:
             yield seats
 
     async def add(self, seats: Seats, posture: Posture) -> None:
-        """Adds the seat in terminal mode."""
+        """Adds the seat in terminal mode, with the key that its harness signs in with."""
+        keys = {name: value for name, value in self.arena.environment.items() if value == FAKE_KEY}
         await seats.add_seat(
             AddSeat(
                 name=SEAT,
@@ -104,6 +105,7 @@ class ConsoleSeats:
                 mode="terminal",
                 workspace=str(self.arena.workspace),
                 posture=posture,
+                environment=keys,
             )
         )
 
@@ -127,10 +129,15 @@ class ConsoleSeats:
         begin = text[:30]  # which no console breaks into two rows
         await self.until_shown(seats, lambda now: any(begin in line for line in now.lines))
         before = len(await self.verdicts())
+        begun_at = datetime.now(UTC)
 
         async def is_taken() -> bool:
             # A draft that is seen, or readiness, is a verdict too; a turn may be over before anybody looks.
-            return any(one.judged.activity != "idle" for one in (await self.verdicts())[before:])
+            return any(
+                one.judged.activity != "idle"
+                or (one.judged.is_turn_over and one.judged.at is not None and one.judged.at > begun_at)
+                for one in (await self.verdicts())[before:]
+            )
 
         for _ in range(_PRESS_TIMES):
             await self.press(seats, ENTER)

@@ -18,6 +18,10 @@ __all__ = ["WALKS", "Walk", "find_lies", "find_repeats"]
 CTRL_C = b"\x03"
 CTRL_D = b"\x04"
 
+_REPORTS = frozenset({Source.PROGRAM_STATUS})
+_SEEN = frozenset({Source.TITLE, Source.SCREEN, Source.HOOK})
+"""A console that reports nothing is looked at; where it runs our hooks, they tell."""
+
 _LAST_WORDS_S = 0.2
 """How long before the model's last word is out a console may already be idle: the server notes its end after that."""
 
@@ -28,7 +32,7 @@ class Walk:
 
     Attributes:
         target: The harness.
-        witness: Who tells when it works, and when that ends.
+        witnesses: Who may tell when it works, and when that ends.
         asks: It asks for permission in the posture that the walk is made in.
         posture: That posture.
         limit: How its session stands when a usage limit was met.
@@ -37,8 +41,7 @@ class Walk:
     """
 
     target: Target
-    witness: Source
-    idle_witness: Source | None = None
+    witnesses: frozenset[Source]
     asks: bool = True
     posture: Posture = field(default_factory=Posture)
     limit: Literal["idle", "running", "needs_input"] = "idle"
@@ -47,27 +50,25 @@ class Walk:
 
 
 WALKS: dict[str, Walk] = {
-    "codex": Walk(target=codex.TARGET, witness=Source.PROGRAM_STATUS),
+    "codex": Walk(target=codex.TARGET, witnesses=_REPORTS),
     "gemini": Walk(
         target=gemini.TARGET,
-        witness=Source.TITLE,
-        idle_witness=Source.SCREEN,
+        witnesses=_SEEN,
         limit="needs_input",
         after_limit=(b"2",),
         leave=None,
     ),
-    "opencode": Walk(target=opencode.TARGET, witness=Source.SCREEN),
+    "opencode": Walk(target=opencode.TARGET, witnesses=_SEEN - {Source.TITLE}),
     "pi": Walk(
         target=pi.TARGET,
-        witness=Source.PROGRAM_STATUS,
+        witnesses=_REPORTS,
         asks=False,
         posture=Posture(approvals=Approvals.BYPASS),
         leave=CTRL_D,
     ),
     "qwen": Walk(
         target=qwen.TARGET,
-        witness=Source.TITLE,
-        idle_witness=Source.SCREEN,
+        witnesses=_SEEN,
         limit="running",
         leave=None,
     ),
