@@ -76,6 +76,10 @@ def test_the_example_is_right(tmp_path: Path) -> None:
             "modes.stream.stream.permissions[0].cancelled",
         ),
         (('text = { path = "params.text" }\n', ""), "modes.stream.stream.records[1]"),
+        (
+            ('known = { "params.turn" = "turn" }         #', 'known = { "params.turn" = "other" } #'),
+            "modes.stream.stream.records[0]",
+        ),
         (("ends = {", "# ends = {"), "modes.stream.stream.records"),
         (('launch.args = ["serve"]', 'launch.args = ["{session}"]'), "modes.stream.launch.args[0]"),
         (('transport = "stream"', 'transport = "acp"'), "modes.stream.stream"),

@@ -368,7 +368,7 @@ class Control(Harness):
                 done: Json = {"subtype": "success", "request_id": message["request_id"], "response": {}}
                 write({"type": "control_response", "response": done})
             case "user":
-                return {"id": "", "text": message["message"]["content"], "delivery": None}
+                return {"id": "", "text": message["message"]["content"], "delivery": message["uuid"]}
             case "control_response":
                 response: Json = message["response"]
                 answer: Json = response.get("response") or {}
@@ -379,10 +379,13 @@ class Control(Harness):
         return None
 
     def begin(self, prompt: Json) -> None:
+        for state in ("queued", "started"):
+            write({"type": "command_lifecycle", "command_uuid": prompt["delivery"], "state": state})
         write({"type": "system", "subtype": "init", "session_id": self.session, "model": "m"})
 
     def decline(self, prompt: Json) -> None:
         """It takes every message; the result says that it came to nothing."""
+        self.begin(prompt)
         self.result("error_during_execution", is_error=True, errors=["I do not take this."])
 
     def say(self, words: str) -> None:

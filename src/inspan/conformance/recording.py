@@ -27,6 +27,7 @@ class RecordedLine(msgspec.Struct, frozen=True, kw_only=True):
         direction: To the harness, from it, or about its process.
         phase: What the recorder was about.
         message: The message, or text.
+        delivery: The delivery of a prompt, where the recorder noted it.
     """
 
     number: int
@@ -34,6 +35,7 @@ class RecordedLine(msgspec.Struct, frozen=True, kw_only=True):
     direction: Literal[">", "<", "!"]
     phase: str
     message: Any
+    delivery: str = ""
 
 
 class _Line(msgspec.Struct):
@@ -41,6 +43,7 @@ class _Line(msgspec.Struct):
     msg: Any
     t: float = 0.0
     phase: str = ""
+    delivery: str = ""
 
 
 _decode_line = msgspec.json.Decoder(_Line).decode
@@ -68,7 +71,12 @@ def _read_line(path: Path, number: int, line: bytes) -> RecordedLine:
     except (msgspec.DecodeError, RecursionError) as error:
         raise _invalid(path, number, str(error)) from error
     return RecordedLine(
-        number=number, at_s=found.t, direction=found.dir, phase=found.phase, message=found.msg
+        number=number,
+        at_s=found.t,
+        direction=found.dir,
+        phase=found.phase,
+        message=found.msg,
+        delivery=found.delivery,
     )
 
 

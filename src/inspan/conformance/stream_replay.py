@@ -131,8 +131,7 @@ class _Player:
             self._answer(line, message)
 
     def _prompt(self, line: RecordedLine, found: dict[str, Any]) -> None:
-        told = found.get("delivery")
-        delivery = told if isinstance(told, str) else f"{self._launch}.{line.number}"
+        delivery = line.delivery or f"{self._launch}.{line.number}"
         self._turns[delivery] = ReplayedTurn(
             line=line.number,
             phase=line.phase,

@@ -7,7 +7,7 @@ text. A member whose value is not known is left out. Nothing that was put in is 
 
 Placeholders of every message: `{id}` (the call's), `{session}`, `{workspace}`, `{version}` (Inspan's own),
 `{option.NAME}` (what a posture, a model or an effort sets) and `{kept.NAME}` (what a rule kept). A prompt also has
-`{prompt}` and `{delivery}`. An answer has `{id}` (the request's) and `{record.PATH}`, and within the elements of an
+`{prompt}`, `{delivery}`, and `{delivery_uuid}` for a harness that wants an id of that form. An answer has `{id}` (the request's) and `{record.PATH}`, and within the elements of an
 array `{item}`, `{item.PATH}`, `{key}` and `{index}`.
 """
 
@@ -169,8 +169,10 @@ class StreamRule(RecordRule, frozen=True, kw_only=True, omit_defaults=True, forb
     Attributes:
         has: Paths that must lead somewhere.
         lacks: Paths that must lead nowhere.
-        known: By path, the name of what was kept before, or `session` or `delivery`, that must stand there; what
-            belongs to another turn thereby says nothing of ours.
+        known: By path, the name of what was kept before, or `session`, `delivery` or `delivery_uuid`, that must
+            stand there; what belongs to another turn thereby says nothing of ours.
+        needs: Names that must have been kept since the prompt: a record that names no turn is of ours only once
+            ours has begun. Nothing is asked for before the session is open.
         keeps: What is kept of the record, by name. All of it is forgotten with the next prompt.
         withdraws: Where the id of a request is that the harness no longer wants answered.
         context: How full the context is.
@@ -178,6 +180,7 @@ class StreamRule(RecordRule, frozen=True, kw_only=True, omit_defaults=True, forb
 
     has: tuple[Path, ...] = ()
     lacks: tuple[Path, ...] = ()
+    needs: tuple[str, ...] = ()
     known: dict[Path, str] = msgspec.field(default_factory=dict[str, str])
     keeps: dict[str, Path] = msgspec.field(default_factory=dict[str, str])
     withdraws: MaybePath = ""

@@ -15,7 +15,8 @@ from .record_checks import check_records
 __all__ = ["check_stream"]
 
 _MESSAGE = frozenset(("id", "session", "workspace", "version"))
-_PROMPT = _MESSAGE | {"prompt", "delivery"}
+_PROMPT = _MESSAGE | {"prompt", "delivery", "delivery_uuid"}
+_KNOWN = frozenset(("session", "delivery", "delivery_uuid"))
 _REPLY = _MESSAGE | {"answer"}
 _OPTION = _MESSAGE | {"record", "item", "key", "index"}
 
@@ -44,9 +45,7 @@ def check_stream(mode: ModeManifest, at: str) -> Iterator[Fault]:
 
 
 def _check_calls(settings: StreamSettings, here: str) -> Iterator[Fault]:
-    kept = {name for rule in settings.records for name in rule.keeps}
-    for rule in (settings.prompt, *settings.handshake, *settings.fresh, *settings.resume, *settings.fork):
-        kept |= set(rule.keeps) if rule is not None else set()
+    kept = _kept(settings)
     if not any(rule.is_answered for rule in settings.handshake):
         yield Fault(
             key_path=f"{here}.handshake",
@@ -145,6 +144,21 @@ def _check_turns(settings: StreamSettings, here: str) -> Iterator[Fault]:
         yield Fault(
             key_path=f"{here}.records", problem="end no turn", expected="a rule with `ends`: quiet is no end"
         )
+    kept = _kept(settings)
+    for index, rule in enumerate(settings.records):
+        for name in sorted((set(rule.needs) | set(rule.known.values()) - _KNOWN) - kept):
+            yield Fault(
+                key_path=f"{here}.records[{index}]",
+                problem=f"compares with {name}, which no rule keeps",
+                expected="a name that some rule keeps, or " + ", ".join(sorted(_KNOWN)),
+            )
+
+
+def _kept(settings: StreamSettings) -> set[str]:
+    """Every name that some rule keeps."""
+    calls = (*settings.handshake, *settings.fresh, *settings.resume, *settings.fork)
+    said = calls if settings.prompt is None else (*calls, settings.prompt)
+    return {name for rule in (*settings.records, *said) for name in rule.keeps}
 
 
 def _check_requests(mode: ModeManifest, here: str) -> Iterator[Fault]:

@@ -193,15 +193,16 @@ class Wire:
 
     def _carry_out(self, step: Step) -> None:
         for outgoing in step.outgoing:
-            self._keep(">", _as_message(outgoing.data.rstrip(b"\n")))
+            self._keep(">", _as_message(outgoing.data.rstrip(b"\n")), outgoing.delivery)
             assert self.process.stdin is not None
             self.process.stdin.write(outgoing.data)
             self.process.stdin.flush()
         self.bodies += [report.body for report in step.reports]
 
-    def _keep(self, direction: str, message: Any) -> None:
+    def _keep(self, direction: str, message: Any, delivery: str | None = None) -> None:
         seconds = round(time.monotonic() - self._started_s, 3)
-        self._lines.append({"t": seconds, "dir": direction, "phase": self.phase, "msg": message})
+        told = {} if delivery is None else {"delivery": delivery}
+        self._lines.append({"t": seconds, "dir": direction, "phase": self.phase, **told, "msg": message})
 
 
 class Recorder:

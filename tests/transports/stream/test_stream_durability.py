@@ -140,7 +140,7 @@ class Player:
             if line.direction == "<":
                 self._feed(json.dumps(line.message).encode() + b"\n", is_cut=index in self.restarts_at)
             elif line.direction == ">":
-                self._say(line.message)
+                self._say(line)
 
     def recorded(self) -> list[Any]:
         """What the recorded client wrote."""
@@ -171,10 +171,10 @@ class Player:
         self.machine = StreamMachine(self.settings, snapshot=self.machine.snapshot())
         self._take(self.machine.feed(data))
 
-    def _say(self, message: Json) -> None:
-        rules = self.mode.stream
+    def _say(self, line: RecordedLine) -> None:
+        rules, message = self.mode.stream, line.message
         if rules.prompt is not None and (found := recognise(rules.prompt.write, message)) is not None:
-            self._take(self.machine.prompt(str(found.get("delivery", "d")), str(found["prompt"])))
+            self._take(self.machine.prompt(line.delivery or "d", str(found["prompt"])))
         elif rules.cancel is not None and recognise(rules.cancel.write, message) is not None:
             self._take(self.machine.cancel())
         elif message not in self.written:

@@ -10,6 +10,7 @@ from inspan.model.content import MessageChunk, ToolCallUpdated, UnknownUpdate, U
 from inspan.model.errors import UsageError
 from inspan.model.reports import PromptAccepted, PromptAnswered, PromptStarted, ReportBody, WillRetry
 from inspan.model.turn import TurnOutcome
+from inspan.transports.stream.talk import uuid_of
 from support.stream_ground import DIALECTS
 from support.stream_talker import SESSION, Talker, opened
 
@@ -47,7 +48,10 @@ def begun(dialect: str) -> tuple[Json, ...]:
             },
             {"type": "agent_start"},
         ),
-        "control": ({"type": "system", "subtype": "init", "session_id": SESSION},),
+        "control": (
+            {"type": "command_lifecycle", "command_uuid": uuid_of("d1"), "state": "queued"},
+            {"type": "command_lifecycle", "command_uuid": uuid_of("d1"), "state": "started"},
+        ),
     }[dialect]
 
 
@@ -98,7 +102,7 @@ def test_a_turn_begins_once_and_ends_once(dialect: str) -> None:
     assert only(talker.feed(ends(dialect)), PromptAnswered) == []
 
 
-@every_dialect
+@pytest.mark.parametrize("dialect", ["rpc", "command"])
 def test_an_end_without_a_word_before_it_was_a_turn_all_the_same(dialect: str) -> None:
     talker = opened(dialect)
     talker.prompt()
@@ -360,6 +364,19 @@ def test_another_session_id_in_mid_conversation_is_told_and_believed_by_nobody()
     said = talker.feed({"type": "system", "subtype": "init", "session_id": "another"})
     assert "session_changed" in [getattr(one, "code", "") for one in said]
     assert talker.prompt("again", "d2")["session_id"] == SESSION
+
+
+def test_a_result_that_names_no_turn_ends_ours_only_once_ours_has_begun() -> None:
+    talker = opened("control")
+    talker.prompt()
+    queued, began = begun("control")
+    assert talker.feed(queued) == [PromptAccepted(delivery="d1")]
+    init = {"type": "system", "subtype": "init", "session_id": SESSION}
+    said = talker.feed(init, ends("control"))
+    assert not only(said, PromptStarted)
+    assert not only(said, PromptAnswered)
+    assert talker.feed(began) == [PromptStarted(delivery="d1")]
+    assert len(only(talker.feed(ends("control")), PromptAnswered)) == 1
 
 
 def test_nothing_is_said_of_turns_that_nobody_asked_for() -> None:

@@ -19,7 +19,7 @@ from inspan.transports.records.reading import apply_rule, is_about
 from .opening import fail_by_exit, go_on, on_step_answer
 from .requests import answer_request, take_request, withdraw_request
 from .state import StreamState, read_state, write_state
-from .talk import Talk, is_foreign, is_match
+from .talk import Talk, is_foreign, is_match, uuid_of
 from .turns import cancel_turn, end_turn, keep, on_prompt_answer, send_prompt
 
 __all__ = ["StreamMachine"]
@@ -161,7 +161,12 @@ class StreamMachine:
 
     def _is_meant(self, rule: StreamRule, place: Place) -> bool:
         state = self._talk.state
-        names = {**state.kept, "session": state.session or "", "delivery": state.delivery or ""}
+        delivery = state.delivery or ""
+        names = {**state.kept, "session": state.session or "", "delivery": delivery}
+        if delivery:
+            names["delivery_uuid"] = uuid_of(delivery)
+        if state.phase == "ready" and any(name not in state.kept for name in rule.needs):
+            return False
         return (
             all(place.find(path) is not None for path in rule.has)
             and all(place.find(path) is None for path in rule.lacks)

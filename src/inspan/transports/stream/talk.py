@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from typing import Any, Literal
 
 from inspan import __version__
@@ -18,9 +19,11 @@ from inspan.transports.records.paths import Place
 from .state import OpenCall, StreamState
 from .templates import encode_line, fill
 
-__all__ = ["Purpose", "Talk", "is_foreign", "is_match"]
+__all__ = ["Purpose", "Talk", "is_foreign", "is_match", "uuid_of"]
 
 Purpose = Literal["handshake", "session", "prompt", "cancel", "answer", "reply"]
+
+_DELIVERIES = uuid.UUID("7b1f6a0e-8c1d-4c0b-9d53-3f3a5a1f0c9e")
 
 
 class Talk:
@@ -141,6 +144,11 @@ def is_match(match: Match, place: Place) -> bool:
         and all(place.find(path) is not None for path in match.has)
         and all(place.find(path) is None for path in match.lacks)
     )
+
+
+def uuid_of(delivery: str) -> str:
+    """A delivery's id as a UUID, which is the same each time."""
+    return str(uuid.uuid5(_DELIVERIES, delivery))
 
 
 def is_foreign(talk: Talk, place: Place) -> bool:

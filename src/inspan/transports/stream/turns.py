@@ -12,7 +12,7 @@ from inspan.transports.records.paths import Place
 
 from .opening import fail_opening
 from .state import OpenCall
-from .talk import Talk
+from .talk import Talk, uuid_of
 
 __all__ = ["cancel_turn", "end_turn", "keep", "on_prompt_answer", "send_prompt"]
 
@@ -43,7 +43,14 @@ def send_prompt(talk: Talk, delivery: str, text: str) -> None:
     state.is_accepted = state.is_started = state.is_cancelled = state.is_cancel_waiting = False
     state.error, state.usage, state.pieces_of, state.denied, state.kept = None, None, "", (), {}
     forget_words(state)
-    talk.call(rule, OpenCall(kind="prompt", delivery=delivery), "prompt", prompt=text, delivery=delivery)
+    talk.call(
+        rule,
+        OpenCall(kind="prompt", delivery=delivery),
+        "prompt",
+        prompt=text,
+        delivery=delivery,
+        delivery_uuid=uuid_of(delivery),
+    )
 
 
 def cancel_turn(talk: Talk) -> None:
