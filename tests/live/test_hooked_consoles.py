@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Iterator
 
 import pytest
@@ -11,13 +12,13 @@ from inspan.model.delivery import DeliveryState
 from inspan.model.events import DeliveryStarted, TurnEnded
 from inspan.model.evidence import Source
 from inspan.model.hooks import HooksHeard
-from inspan.model.posture import Posture
 from inspan.model.session import Provenance
 from inspan.model.turn import TurnOutcome
-from inspan.model.views import DeliveryView, SeatView, SendPrompt
+from inspan.model.views import AddSeat, DeliveryView, SeatView, SendPrompt
 from inspan.seats.core import Seats
 from inspan.store import open_store
 from support.live import claude, codex, copilot, gemini, qwen
+from support.live.arena import FAKE_KEY
 from support.live.console_seats import ENTER, SEAT, ConsoleSeats, run_inside
 from support.live.netns import Namespace
 from support.live.target import ReadyTarget, Target, open_target
@@ -31,7 +32,8 @@ TARGETS = {
     "claude-code": claude.TARGET,
     "copilot": copilot.TARGET,
 }
-ENDS_BY_HOOK = {"qwen", "claude-code"}
+IDS = {"claude": "claude-code"}
+ENDS_BY_HOOK = {"qwen", "claude", "copilot"}
 PROPRIETARY = pytest.mark.opt_in("INSPAN_LIVE_PROPRIETARY")
 
 
@@ -44,6 +46,15 @@ def target(request: pytest.FixtureRequest) -> Target:
 def ready(target: Target, namespace: Namespace) -> Iterator[ReadyTarget]:
     """The harness in an arena of its own; what it asked for was scripted."""
     with open_target(target, namespace) as made:
+        if target is claude.TARGET:
+            # A first run asks the vendor's own server, which is not there; and whether the key may be used.
+            seeded = {
+                "hasCompletedOnboarding": True,
+                "theme": "dark",
+                "lastOnboardingVersion": made.installed.version,
+            }
+            keys = {"customApiKeyResponses": {"approved": [FAKE_KEY[-20:]], "rejected": []}}
+            (made.arena.home / ".claude.json").write_text(json.dumps(seeded | keys))
         yield made
         assert made.arena.model.unscripted() == []
 
@@ -67,7 +78,14 @@ def test_the_harness_s_own_hook_is_the_witness_of_a_prompt_that_was_typed(
 
     async def story() -> None:
         async with ground.open() as seats:
-            await ground.add(seats, Posture())
+            request = AddSeat(
+                name=SEAT,
+                harness=IDS.get(target.pin, target.pin),
+                mode="terminal",
+                workspace=str(ground.arena.workspace),
+                trusts_workspace=True,
+            )
+            await seats.add_seat(request)
             installed = await seats.install_hooks(SEAT)
             assert installed.is_told
             await seats.start_seat(SEAT)

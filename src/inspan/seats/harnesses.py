@@ -19,6 +19,7 @@ from inspan.model.state import SeatState
 from inspan.model.turn import CallError
 from inspan.model.typing_recipe import TypingRecipe
 from inspan.model.views import HarnessView
+from inspan.plugin.chosen_session import chooses_session
 from inspan.transports import TERMINAL, is_one_shot
 
 from .decision import Context
@@ -109,7 +110,7 @@ def context_of(harnesses: Harnesses, state: SeatState | None) -> Context:
             model_option = mode.acp.model_option
             watched, recipe = mode.transport == TERMINAL, mode.terminal.typing
             resume_type, provenance = manifest.session.resume_type, manifest.session.id_source
-            if (one_shot and mode.headless.chooses_session) or mode.stream.chooses_session:
+            if chooses_session(mode):
                 provenance = Provenance.CHOSEN
             provenance = given_provenance(mode) or provenance
     return Context(
