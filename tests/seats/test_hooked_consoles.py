@@ -199,6 +199,31 @@ def test_an_approval_hook_is_told_and_permits_no_key_and_a_busy_hook_is_not_safe
     on_ground(story)
 
 
+@pytest.mark.requirement("H-C10")
+def test_an_old_word_that_it_is_idle_permits_nothing_while_work_is_shown() -> None:
+    async def story(ground: ConsoleGround) -> None:
+        ground.order("slow 6")
+        async with ground.seats() as seats:
+            await start(ground, seats)
+            ground.order("hook Stop {}", "quiet UserPromptSubmit", "quiet Stop")
+            await came(lambda: [one for one in ground.read("done.jsonl") if one["order"] == "quiet Stop"])
+            view = await until(seats, "worker", is_free)
+            assert view.activity.source is Source.HOOK
+            await ground.press(seats, "typed by a person\r")
+
+            def is_held_back(view: SeatView) -> bool:
+                return view.console is not None and view.console.typing_block == "running"
+
+            view = await until(seats, "worker", is_held_back, timeout_s=15)
+            sent = await send(seats, "not yet")
+            assert (await seats.get_delivery(sent)).state in (DeliveryState.QUEUED, DeliveryState.HELD)
+            done = await ended(seats, sent)
+            assert done.turn_outcome is TurnOutcome.COMPLETED
+            assert [one["met"] for one in ground.read("prompts.jsonl")] == ["composer", "composer"]
+
+    on_ground(story)
+
+
 @pytest.mark.requirement("H-D4", "L7")
 def test_a_nested_run_overwrites_neither_the_identity_nor_the_turn() -> None:
     async def story(ground: ConsoleGround) -> None:

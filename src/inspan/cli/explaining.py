@@ -88,6 +88,7 @@ def _tell_console(output: Output, console: Json, *, limit: int | None) -> None:
         [
             ("too slow, not tried any more", ", ".join(suspended)),
             ("in the foreground", _foreground(record(console, "foreground"))),
+            ("hooks", _hooks(record(console, "hooks"))),
             ("the terminal says of itself", _identity(record(console, "identity"))),
         ],
         indent=2,
@@ -169,6 +170,16 @@ def _foreground(foreground: Json) -> str:
     pid, name = number(foreground, "pid"), text(foreground, "name")
     who = f"{name or 'a process'}{f' ({int(pid)})' if pid is not None else ''}"
     return f"{who}, which is the harness" if is_harness is True else f"{who}, which is not the harness"
+
+
+def _hooks(hooks: Json) -> str:
+    if not hooks:
+        return "none are listened to"
+    said = counted(int(number(hooks, "heard") or 0), "event")
+    if last := text(hooks, "last_event"):
+        said += f", the newest {cut(last, 40)}"
+    dropped = ", ".join(f"{name}: {count}" for name, count in record(hooks, "dropped").items())
+    return said + (f"; dropped {dropped}" if dropped else "")
 
 
 def _identity(identity: Json) -> str:

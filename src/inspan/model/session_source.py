@@ -56,7 +56,7 @@ class SessionSource(
             it as `{session}` in `launch.args`. `environment`: likewise, in the variable `variable`. `command`: a run
             before the launch makes the session, and `launch.args` names it as `{session}`. `screen`: the last that
             the harness wrote before it ended holds it. `store`: the harness's own folder holds it. `hook`: its own
-            hooks tell it, which nothing reads yet, so that it is refused.
+            hooks tell it, while it runs; only of a console.
         variable: For `environment`, and for a resume as well.
         command: For `command`.
         pattern: For `screen`: regular expression with a group `session`; the last match counts.

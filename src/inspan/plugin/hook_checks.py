@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from inspan.model.hooks import HookInstall, HookSettings
+from inspan.model.manifest import Manifest
 
 from .faults import Fault
 
@@ -14,8 +15,17 @@ __all__ = ["check_hooks"]
 _PLACES = ("/", "{config}/", "{home}/", "{workspace}/")
 
 
-def check_hooks(hooks: HookSettings) -> Iterator[Fault]:
+def check_hooks(manifest: Manifest) -> Iterator[Fault]:
     """The faults of a manifest's hooks."""
+    hooks = manifest.hooks
+    if not any(event.begins_session for event in hooks.events):
+        for name, mode in manifest.modes.items():
+            if mode.session_id.kind == "hook":
+                yield Fault(
+                    key_path=f"modes.{name}.session_id.kind",
+                    problem="is hook, and no event of hooks.events begins a session",
+                    expected="an event with begins_session = true",
+                )
     if not hooks.events:
         if hooks != HookSettings():
             yield Fault(key_path="hooks.events", problem="is empty", expected="at least one event")

@@ -9,6 +9,7 @@ from inspan.model.capability import EvidenceLevel
 from inspan.model.manifest import LaunchArguments, Manifest, ModeManifest, Program
 
 from .chosen_session import chooses_session
+from .config_checks import check_config
 from .context_usage_checks import check_context_usage
 from .faults import Fault
 from .headless_checks import check_headless
@@ -36,7 +37,8 @@ def find_contradictions(manifest: Manifest) -> list[Fault]:
         *_check_program(manifest.program, "program"),
         *_check_sign_in(manifest),
         *_check_session(manifest),
-        *check_hooks(manifest.hooks),
+        *check_config(manifest),
+        *check_hooks(manifest),
         *check_resources(manifest),
     ]
     for name, mode in manifest.modes.items():

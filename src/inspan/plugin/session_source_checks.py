@@ -23,11 +23,11 @@ def check_session_source(mode: ModeManifest, at: str) -> Iterator[Fault]:
         at: Its key path.
     """
     source, here = mode.session_id, f"{at}.session_id"
-    if source.kind == "hook":
+    if source.kind == "hook" and mode.transport != "terminal":
         yield Fault(
             key_path=f"{here}.kind",
-            problem="is hook, and a harness's hooks are read by nothing yet",
-            expected="protocol, chosen, environment, command, screen or store",
+            problem=f"is hook, and the mode's transport is {mode.transport}, where no hook is listened to",
+            expected="another source, or transport = 'terminal'",
         )
     for kind, key in _NEEDS.items():
         is_given = bool(getattr(source, key))
