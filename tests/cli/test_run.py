@@ -212,7 +212,7 @@ def test_a_seat_that_was_made_for_the_prompt_is_removed_and_one_that_was_there_s
 
     assert (gone.value["seat_kept"], kept.value["seat_kept"]) == (False, True)
     removals = [one.query for one in daemon.requests if one.method == "DELETE"]
-    assert removals == [{"stop": "true"}]
+    assert removals == [{"stop": "true", "delete_config": "true"}]
 
 
 def test_a_seat_whose_prompt_waits_for_a_person_is_kept(daemon: ScriptedHttp) -> None:

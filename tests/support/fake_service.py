@@ -278,6 +278,10 @@ class FakeService(FakeRequests, FakeHooks, FakeResources, FakeTerminals):
             return seat
         return await self._set_launch(name, "ended", seat.launch.attempt)
 
+    async def release_seat(self, name: str) -> SeatView:
+        self.released.append(name)
+        return await self.get_seat(name)
+
     async def send_prompt(self, name: str, request: SendPrompt) -> DeliveryView:
         await self.get_seat(name)
         delivery = request.id or f"d_{len(self._deliveries) + 1}"

@@ -160,6 +160,7 @@ def _tell(output: Output, harness: Json) -> None:
             ("tested", text(harness, "tested", default="unknown: no version was tried")),
             ("needs", ", ".join(f"{name} {text(needs, name)}".strip() for name in needs)),
             ("sign in", text(harness, "sign_in")),
+            ("handed over", _variables(harness)),
             ("config", _config(record(harness, "config"))),
             ("maintainer", f"{text(harness, 'maintainer')} ({text(harness, 'tier')})"),
             ("origin", f"{text(harness, 'origin')}  {text(harness, 'folder')}"),
@@ -199,14 +200,34 @@ def _signals(mode: Json) -> str:
     return f"{known} ({mode.get('screen_rules', 0)} rules)"
 
 
+def _variables(harness: Json) -> str:
+    """Which variables its seats get: what signs in on request, what says where its provider is always."""
+    parts = [
+        f"{', '.join(names)} {when}"
+        for names, when in (
+            (texts(harness, "auth_variables"), "on request (--forward-auth)"),
+            (texts(harness, "locators"), "always"),
+        )
+        if names
+    ]
+    return "; ".join(parts)
+
+
 def _config(config: Json) -> str:
     if not config:
         return ""
-    variable = text(config, "variable")
+    variable, how_far = text(config, "variable"), text(config, "isolation", default="unknown")
     named = f"{text(config, 'folder')}, or what {variable} names" if variable else text(config, "folder")
-    note = text(config, "note")
-    isolation = f"isolation: {text(config, 'isolation', default='unknown')}"
-    return f"{named} ({isolation}{'; ' + note if note else ''})"
+    facts = [f"isolation: {how_far}", f"writes into it: {text(config, 'writes_back', default='unknown')}"]
+    if flag(config, "required"):
+        facts.append("each seat has its own")
+    elif flag(config, "writes_launch_flags"):
+        facts.append("each seat has its own unless shared")
+    elif variable or how_far == "home":
+        facts.append("shared unless --isolated")
+    if note := text(config, "note"):
+        facts.append(note)
+    return f"{named} ({'; '.join(facts)})"
 
 
 def _claim(claim: Json) -> list[Piece]:

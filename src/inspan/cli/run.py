@@ -13,7 +13,7 @@ from .following import tell_ending
 from .output import dim
 from .prompts import queue_prompt, read_prompt
 from .seat import harness_label, installed
-from .seat_options import add_seat_options, new_seat
+from .seat_options import add_seat_options, new_seat, withheld_note
 from .waiting import follow
 
 __all__ = ["build_run"]
@@ -95,12 +95,14 @@ def _seat(context: Context, args: Namespace) -> tuple[str, bool]:
     seat = record(context.call("POST", "/v1/seats", body=new_seat(args, name)))
     if not context.output.is_json:
         context.output.remark(dim(f"seat {name} on {harness_label(seat)}"))
+        if note := withheld_note(seat):
+            context.output.remark(dim(f"  note: {note}"))
     return name, True
 
 
 def _remove(context: Context, seat: str) -> None:
     try:
-        context.call("DELETE", at("seats", seat), query={"stop": True})
+        context.call("DELETE", at("seats", seat), query={"stop": True, "delete_config": True})
     except InspanError as error:
         context.output.remark(dim(f"  the seat {seat!r} could not be removed: {error}"))
 

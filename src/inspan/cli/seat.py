@@ -9,7 +9,7 @@ from .context import Context, at
 from .fields import Json, flag, number, record, records, text, texts
 from .output import Output, Piece, bold, cut, dim, toned, warn
 from .phrases import since
-from .seat_options import add_seat_options, new_seat
+from .seat_options import add_seat_options, new_seat, withheld_note
 from .seat_sessions import add_session_actions, setting_pieces, tell_offers
 
 __all__ = ["build_seat", "harness_label", "installed", "status_label"]
@@ -45,6 +45,11 @@ def build_seat(parser: Parser) -> None:
     remove = parser.action("remove", "remove a seat; its history stays in the log", _remove)
     remove.name("name", "seat", "the seat")
     remove.add_argument("--stop", action="store_true", help="stop its harness first, where one runs")
+    remove.add_argument(
+        "--delete-config",
+        action="store_true",
+        help="remove its own configuration folder too, with the conversations in it",
+    )
     remove.example("inspan seat remove review --stop", "stops the harness and removes the seat")
 
 
@@ -82,6 +87,8 @@ def _add(context: Context, args: Namespace) -> int:
             if hint := text(problem, "hint"):
                 context.output.remark("  next: ", hint)
             return 0
+        if note := withheld_note(seat):
+            context.output.remark(dim(f"  note: {note}"))
         context.output.remark(dim(f'  next: `inspan send {text(seat, "name")} "…"`'))
     return 0
 
@@ -138,6 +145,9 @@ def _tell(output: Output, seat: Json) -> None:
             ("model", _asked_for(text(seat, "model"))),
             ("effort", _asked_for(text(seat, "effort"))),
             ("environment", ", ".join(texts(seat, "environment"))),
+            ("inherits", "only what it is known to need" if flag(seat, "clean_environment") else ""),
+            ("withheld", [dim(withheld_note(seat))] if texts(seat, "withheld") else ""),
+            ("config", _config(record(seat, "config"))),
             ("activity", [toned(text(activity, "value", default="unknown")), dim(f"  {_why(activity)}")]),
             *console_fields(seat),
             ("background", text(seat, "background", default="unknown")),
@@ -189,6 +199,16 @@ def _posture(posture: Json) -> list[tuple[str, str]]:
         answers += f"; unanswered requests {waits}"
     axes = f"approvals {text(posture, 'approvals')}, sandbox {text(posture, 'sandbox')}"
     return [("posture", f"{axes} ({text(posture, 'source')})"), ("requests", answers)]
+
+
+def _config(config: Json) -> str:
+    folder = text(config, "folder", default="unknown")
+    if not flag(config, "isolated"):
+        return "" if not config else f"{folder}, shared with whoever uses that"
+    variable, how_far = text(config, "variable"), text(config, "isolation")
+    shares = ", ".join(texts(config, "shares"))
+    holds = f"; has your {shares.replace('_', '-')}" if shares else ""
+    return f"{folder}, its own by {variable} (isolation: {how_far}{holds})"
 
 
 def _asked_for(choice: str) -> str:
@@ -249,10 +269,14 @@ def _prompt(delivery: Json) -> list[Piece]:
 
 
 def _remove(context: Context, args: Namespace) -> int:
-    query: dict[str, object] = {"stop": True} if args.stop else {}
+    chosen = {"stop": args.stop, "delete_config": args.delete_config}
+    query: dict[str, object] = {name: True for name, is_chosen in chosen.items() if is_chosen}
     seat = record(context.call("DELETE", at("seats", args.name), query=query))
     if context.output.is_json:
         context.output.value(seat)
-    else:
-        context.output.line("removed ", bold(args.name), dim("; its history stays in the log"))
+        return 0
+    context.output.line("removed ", bold(args.name), dim("; its history stays in the log"))
+    config = record(seat, "config")
+    if flag(config, "isolated") and not args.delete_config:
+        context.output.remark(dim(f"  its configuration stays in {text(config, 'folder')}"))
     return 0

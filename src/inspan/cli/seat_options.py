@@ -8,19 +8,20 @@ import os
 from inspan.model.errors import UsageError
 
 from .arguments import Namespace, Parser, seconds
-from .fields import Json
+from .fields import Json, texts
 
-__all__ = ["add_seat_options", "new_seat"]
+__all__ = ["add_seat_options", "new_seat", "withheld_note"]
 
 _APPROVALS = ("ask", "edits", "bypass")
 _SANDBOXES = ("none", "workspace", "read_only")
 _NO_HOOKS = "INSPAN_NO_HOOKS"
 """The variable by which a seat does without hooks."""
+_SHARES = ("sign_in", "settings")
 _UNATTENDED = ("person", "reject", "allow_once", "allow_always")
 
 
 def add_seat_options(parser: Parser) -> None:
-    """Adds `--workspace`, `--mode`, `--model`, `--effort`, `--env` and the posture's options."""
+    """Adds `--workspace`, `--mode`, `--model`, `--effort`, `--env`, and the options of isolation and posture."""
     parser.add_argument(
         "--workspace", metavar="DIR", default=".", help="the folder it works in (default: this one)"
     )
@@ -48,6 +49,34 @@ def add_seat_options(parser: Parser) -> None:
         action="store_true",
         help="answer a console that asks whether this workspace is trusted with yes, once a launch, if it names "
         "just this folder",
+    )
+    around = parser.add_argument_group(
+        "isolation: what of yours the harness finds",
+        "Unless you say so, its configuration is your own, but for a harness that would write a launch's flags into it, "
+        "and it is not handed the variables that sign in.",
+    )
+    around.add_argument(
+        "--isolated", action="store_true", help="give it a configuration folder of the seat's own"
+    )
+    around.add_argument("--shared-config", action="store_true", help="let it use your own configuration")
+    around.add_argument(
+        "--share",
+        metavar="WHAT",
+        choices=_SHARES,
+        action="append",
+        default=[],
+        help="with a folder of its own: put your sign-in (sign_in) or your settings (settings) into it, where the "
+        "manifest says which files those are; repeatable",
+    )
+    around.add_argument(
+        "--forward-auth",
+        action="store_true",
+        help="hand it the variables that sign in, such as the key of its provider, from the daemon's environment",
+    )
+    around.add_argument(
+        "--clean-env",
+        action="store_true",
+        help="of the daemon's environment, hand it only what any program needs and what the manifest names",
     )
     posture = parser.add_argument_group(
         "posture: what the seat may do unasked",
@@ -89,10 +118,35 @@ def new_seat(args: Namespace, name: str) -> Json:
         "model": args.model,
         "effort": args.effort,
         "trusts_workspace": args.trust_workspace or None,
+        "isolated": _isolation(args),
+        "shares": list(dict.fromkeys(args.share)),
+        "forwards_auth": args.forward_auth or None,
+        "clean_environment": args.clean_env or None,
         "posture": _posture(args),
         "environment": dict(map(_variable, args.env)) | ({_NO_HOOKS: "1"} if args.no_hooks else {}),
     }
-    return {field: value for field, value in body.items() if value not in (None, {})}
+    return {field: value for field, value in body.items() if value not in (None, {}, [])}
+
+
+def withheld_note(seat: Json) -> str:
+    """What is to be said of variables that sign in and were not handed over; empty where there is nothing."""
+    names = texts(seat, "withheld")
+    if not names:
+        return ""
+    is_set = "is set here and is" if len(names) == 1 else "are set here and are"
+    return f"{', '.join(names)} {is_set} not handed to the harness; --forward-auth does that"
+
+
+def _isolation(args: Namespace) -> bool | None:
+    if args.isolated and args.shared_config:
+        raise UsageError(
+            "A seat has a configuration folder of its own, or yours, not both.",
+            hint="Leave out --isolated or --shared-config.",
+        )
+    if args.share and args.shared_config:
+        raise UsageError("--share is for a folder of its own.", hint="Leave out --share or --shared-config.")
+    # What is to be put into a folder of its own asks for one.
+    return True if args.isolated or args.share else False if args.shared_config else None
 
 
 def _posture(args: Namespace) -> Json | None:

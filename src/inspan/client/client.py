@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 
 import msgspec
 
@@ -15,6 +15,7 @@ from inspan.model.errors import HostError
 from inspan.model.events import Envelope
 from inspan.model.plan import ProbeResult
 from inspan.model.posture import Posture
+from inspan.model.seat_config import SharedConfig
 from inspan.model.session_views import (
     AnswerQuestion,
     ConfigureSeat,
@@ -165,6 +166,10 @@ class Client(RequestCalls, HookCalls, ResourceCalls, TerminalCalls):
         environment: dict[str, str] | None = None,
         model: str | None = None,
         effort: str | None = None,
+        isolated: bool | None = None,
+        shares: Sequence[SharedConfig] = (),
+        forwards_auth: bool = False,
+        clean_environment: bool = False,
     ) -> SeatView:
         """Makes a seat; nothing is started yet.
 
@@ -177,6 +182,10 @@ class Client(RequestCalls, HookCalls, ResourceCalls, TerminalCalls):
             environment: Variables for its harness; the values are kept secret.
             model: The model to ask for.
             effort: The effort to ask for, in the harness's own words.
+            isolated: Whether it has a configuration folder of its own; the manifest decides where it is not said.
+            shares: What of the operator's configuration goes into that folder.
+            forwards_auth: Its harness is handed the variables that sign in.
+            clean_environment: Its harness inherits only what it is known to need.
 
         Raises:
             UsageError: `seat_exists`, `unknown_harness`, `unknown_mode`, `workspace_missing`,
@@ -191,6 +200,10 @@ class Client(RequestCalls, HookCalls, ResourceCalls, TerminalCalls):
             environment=environment or {},
             model=model,
             effort=effort,
+            isolated=isolated,
+            shares=tuple(shares),
+            forwards_auth=forwards_auth,
+            clean_environment=clean_environment,
         )
         return await self._wire.call("POST", "/v1/seats", SeatView, body=request)
 
@@ -198,9 +211,13 @@ class Client(RequestCalls, HookCalls, ResourceCalls, TerminalCalls):
         """One seat. Raises `unknown_seat`."""
         return await self._wire.call("GET", _seat(name), SeatView)
 
-    async def remove_seat(self, name: str, *, stop: bool = False) -> SeatView:
-        """Removes a seat; its history stays. Raises `seat_running` unless `stop`."""
-        return await self._wire.call("DELETE", _seat(name), SeatView, params={"stop": _flag(stop)})
+    async def remove_seat(self, name: str, *, stop: bool = False, delete_config: bool = False) -> SeatView:
+        """Removes a seat; its history stays. Raises `seat_running` unless `stop`.
+
+        With `delete_config`, its own configuration folder goes too, unless another seat uses it.
+        """
+        params = {"stop": _flag(stop), "delete_config": _flag(delete_config)}
+        return await self._wire.call("DELETE", _seat(name), SeatView, params=params)
 
     async def start_seat(self, name: str, *, fresh: bool = False, session: str | None = None) -> SeatView:
         """Starts the seat's harness and resumes its conversation, or begins a new one with `fresh`.
@@ -280,6 +297,13 @@ class Client(RequestCalls, HookCalls, ResourceCalls, TerminalCalls):
     async def stop_seat(self, name: str) -> SeatView:
         """Stops the seat's harness in steps. The queue is kept. Stopping a stopped seat does nothing."""
         return await self._wire.call("POST", _seat(name) + "/stop", SeatView)
+
+    async def release_seat(self, name: str) -> SeatView:
+        """Lets prompts go on that were held since they would have failed as the one before.
+
+        Raises `nothing_held`.
+        """
+        return await self._wire.call("POST", _seat(name) + "/release", SeatView)
 
     async def explain_seat(self, name: str) -> ExplainView:
         """Why the seat shows what it shows."""

@@ -19,6 +19,7 @@ from .permission import AnsweredBy, Decision, PermissionOption, ToolCall
 from .posture import Posture
 from .reports import AuthMethod
 from .request_events import HandoffDeclared, HandoffFailed, RequestHandedOff, RequestSettled
+from .seat_config import SharedConfig
 from .session import OpenedHow, ResumeOutcome, SessionReference
 from .session_events import (
     ConfigRequested,
@@ -31,7 +32,7 @@ from .session_events import (
     SessionsRequested,
 )
 from .turn import CallError, TurnOutcome, Usage
-from .turn_events import TurnCorrected
+from .turn_events import QueueReleased, TurnCorrected, TurnStuck
 
 __all__ = [
     "EVENT_VERSIONS",
@@ -81,6 +82,10 @@ class SeatAdded(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, t
         effort: The effort that the operator asked for, in the harness's own words.
         trusts_workspace: The operator allows that a console's question whether the workspace is trusted is
             answered by itself, once a launch.
+        config: The name of its own configuration folder; empty where it has the operator's.
+        shares: What of the operator's configuration goes into that folder.
+        forwards_auth: The harness is handed the variables that sign in.
+        clean_environment: The harness inherits only what it is known to need.
     """
 
     harness: str
@@ -91,6 +96,10 @@ class SeatAdded(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, t
     model: str | None = None
     effort: str | None = None
     trusts_workspace: bool = False
+    config: str = ""
+    shares: tuple[SharedConfig, ...] = ()
+    forwards_auth: bool = False
+    clean_environment: bool = False
 
 
 class SeatRemoved(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="seat_removed"):
@@ -104,13 +113,13 @@ class LaunchRequested(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=T
         launch: Its id.
         attempt: `fresh` opens a new session, `resume` the one in `reference`, `fork` a branch of it.
         reference: The session to resume or to fork.
-        by: `operator` or `prompt` (a prompt found no harness running).
+        by: `operator`, `prompt` (a prompt found no harness running) or `stuck` (the one before was stuck).
     """
 
     launch: str
     attempt: Literal["fresh", "resume", "fork"]
     reference: SessionReference | None = None
-    by: Literal["operator", "prompt"] = "operator"
+    by: Literal["operator", "prompt", "stuck"] = "operator"
 
 
 class LaunchStarting(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="launch_starting"):
@@ -227,11 +236,12 @@ class DeliveryQueued(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
 
 
 class DeliveryHeld(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="delivery_held"):
-    """A prompt waits for a person. It was certainly not sent."""
+    """A prompt waits for a person, or until a limit ends at `until`. It was certainly not sent."""
 
     delivery: str
     why: HeldReason
     error: CallError | None = None
+    until: datetime | None = None
 
 
 class DeliverySending(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="delivery_sending"):
@@ -380,6 +390,8 @@ Event = (
     | TurnEnded
     | TurnWentQuiet
     | TurnCorrected
+    | TurnStuck
+    | QueueReleased
     | CancelRequested
     | PermissionOpened
     | PermissionAnswered
@@ -406,7 +418,7 @@ def event_type(event: Event | type[Event]) -> str:
     return str(event.__struct_config__.tag)
 
 
-_GROWN = {"usage": 2, "seat_added": 2, "delivery_queued": 2, "turn_ended": 2}
+_GROWN = {"usage": 2, "seat_added": 2, "delivery_queued": 2, "turn_ended": 2, "delivery_held": 2}
 
 EVENT_VERSIONS: dict[str, int] = {event_type(cls): 1 for cls in get_args(Event)} | _GROWN
 """The current version of every shape, by its type's name."""

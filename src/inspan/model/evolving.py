@@ -14,6 +14,7 @@ from .console import ConsoleJudged
 from .content import (
     CommandsUpdated,
     ConfigUpdated,
+    ErrorReported,
     MessageChunk,
     ModeUpdated,
     Retrying,
@@ -56,6 +57,8 @@ from .permission import AnsweredBy
 from .session import IdentityState, ResumeOutcome
 from .session_evolving import evolve_conversation, forget_launch
 from .state import Activity, InFlight, LastTurn, LaunchState, OpenPermission, QueuedPrompt, SeatState
+from .stuck_evolving import after_end, at_launch, note_shown, note_told, note_work, release, stick
+from .turn_events import QueueReleased, TurnStuck
 
 __all__ = ["evolve"]
 
@@ -86,6 +89,10 @@ def evolve(state: SeatState | None, draft: EventDraft) -> SeatState:
             model=event.model,
             effort=event.effort,
             trusts_workspace=event.trusts_workspace,
+            config=event.config,
+            shares=event.shares,
+            forwards_auth=event.forwards_auth,
+            clean_environment=event.clean_environment,
         )
     if state is None:
         raise ValueError(f"the first event of a seat is SeatAdded, not {type(event).__name__}")
@@ -96,7 +103,7 @@ def evolve(state: SeatState | None, draft: EventDraft) -> SeatState:
     match event:
         # What comes most stands first: each case is a look at the class.
         case MessageChunk() | ToolCallUpdated():
-            return state if state.retrying is None or event.replay else _set(state, retrying=None)
+            return state if event.replay else note_work(state)
         case SeatRemoved():
             return _set(state, removed=True)
         case LaunchRequested() | LaunchStarting() | LaunchStarted() | LaunchConnected() | LaunchReady():
@@ -143,11 +150,18 @@ def evolve(state: SeatState | None, draft: EventDraft) -> SeatState:
         case CommandsUpdated():
             return _set(state, commands=event.names)
         case Retrying():
-            return state if event.replay or state.in_flight is None else _set(state, retrying=event)
+            told = note_told(state, draft, event)
+            return state if event.replay or state.in_flight is None else _set(told, retrying=event)
+        case ErrorReported():
+            return note_told(state, draft, event)
+        case TurnStuck():
+            return stick(state, draft, event)
+        case QueueReleased():
+            return release(state, event)
         case UsageUpdated():
             return state if event.replay else _set(state, usage=event)
         case ConsoleJudged():
-            return _evolve_console(state, draft, event)
+            return note_shown(_evolve_console(state, draft, event), draft, event)
         case SessionInfoUpdated(title=title):
             return state if title is None else _set(state, title=title)
         case _:
@@ -168,6 +182,7 @@ def _evolve_launch(state: SeatState, draft: EventDraft) -> SeatState:
     if isinstance(event, LaunchRequested):
         # A conversation that was chosen becomes the seat's own once it is open.
         resumed = state.session if event.attempt == "resume" else None
+        queue, stuck = at_launch(state, event.by)
         return _set(
             state,
             launch=LaunchState(
@@ -186,7 +201,8 @@ def _evolve_launch(state: SeatState, draft: EventDraft) -> SeatState:
             settings=forget_launch(state.settings),
             offered_modes=(),
             offered_options=(),
-            queue=tuple(_set(p, held=None) for p in state.queue),
+            queue=queue,
+            stuck=stuck,
             session_mode=None,
             config_values={},
             commands=(),
@@ -298,6 +314,7 @@ def _evolve_turn(state: SeatState, draft: EventDraft) -> SeatState:
                     text=flight.text,
                     queued_at=flight.queued_at,
                     held=event.why,
+                    held_until=event.until,
                     request=flight.request,
                     is_urgent=flight.is_urgent,
                     override=flight.override,
@@ -311,7 +328,8 @@ def _evolve_turn(state: SeatState, draft: EventDraft) -> SeatState:
             return _set(
                 state,
                 queue=tuple(
-                    _set(p, held=event.why) if p.delivery == event.delivery else p for p in state.queue
+                    _set(p, held=event.why, held_until=event.until) if p.delivery == event.delivery else p
+                    for p in state.queue
                 ),
             )
         case DeliverySending():
@@ -331,6 +349,7 @@ def _evolve_turn(state: SeatState, draft: EventDraft) -> SeatState:
                     request=prompt.request,
                     is_urgent=prompt.is_urgent,
                     override=prompt.override,
+                    shown_before=None if state.console is None else state.console.error,
                 ),
                 activity=_unless_seen(state, draft, "running"),
                 turns=state.turns + 1,
@@ -370,6 +389,7 @@ def _evolve_turn(state: SeatState, draft: EventDraft) -> SeatState:
                     doubt=event.doubt,
                 ),
                 retrying=None,
+                stuck=after_end(state, event.outcome),
                 activity=_unless_seen(
                     state,
                     draft,

@@ -6,10 +6,15 @@ from typing import Annotated, Literal
 
 import msgspec
 
-__all__ = ["ConfigFolder", "Program", "SignIn", "VersionProbe"]
+__all__ = ["FORWARD_AUTH", "ConfigFolder", "ConfigSeed", "Program", "SeedKind", "SignIn", "VersionProbe"]
 
 EnvName = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
 Text = Annotated[str, msgspec.Meta(min_length=1)]
+FORWARD_AUTH = "INSPAN_FORWARD_AUTH"
+"""A variable of the daemon by which the operator hands the variables that sign in to every seat."""
+
+SeedKind = Literal["onboarding", "settings", "sign_in"]
+"""What a seed is: `onboarding` belongs to nobody, `settings` and `sign_in` are the operator's own."""
 
 
 class VersionProbe(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -35,7 +40,9 @@ class SignIn(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forb
     """How one sees, without a model call, whether somebody is signed in. Nothing that holds a secret is read.
 
     Attributes:
-        environment: Variables any of which signs in by itself; only whether they are set is looked at.
+        environment: Variables any of which signs in by itself; only whether they are set is looked at. They are
+            handed to a seat's harness where its operator said so.
+        locators: Variables that say where the provider is, no secrets: always handed over.
         markers: Files that a sign-in leaves, absolute or with `~`; only whether they are there is looked at.
         args: Arguments by which the program says whether somebody is signed in; none where it cannot.
         signed_in: Regular expression that its answer then holds; empty takes exit status 0 for a yes.
@@ -46,6 +53,7 @@ class SignIn(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forb
     """
 
     environment: tuple[EnvName, ...] = ()
+    locators: tuple[EnvName, ...] = ()
     markers: tuple[Text, ...] = ()
     args: tuple[str, ...] = ()
     signed_in: str = ""
@@ -55,15 +63,43 @@ class SignIn(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forb
     verified: str = ""
 
 
+class ConfigSeed(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+    """A file that a seat's own configuration folder begins with; what is there already stays as it is.
+
+    Attributes:
+        path: Where, in the folder.
+        kind: What it is. Only `onboarding` is written unasked, and holds nothing of the operator's.
+        text: What is written.
+        from_file: The file of the operator's that it is taken from instead: in the operator's own configuration
+            folder, or absolute, or with `~`.
+        how: Whether that file is copied, or linked to, so that a token that is renewed is renewed for both.
+        source: Where the fact comes from.
+        verified: Date and version.
+    """
+
+    path: Text
+    kind: SeedKind = "onboarding"
+    text: str = ""
+    from_file: str = ""
+    how: Literal["copy", "link"] = "copy"
+    source: str = ""
+    verified: str = ""
+
+
 class ConfigFolder(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
     """Where the harness keeps its configuration, and how well two seats can be kept apart.
 
     Attributes:
         folder: The folder where nothing says otherwise, `~` allowed.
-        variable: The variable that names another folder; empty where there is none.
+        variable: The variable that names another folder; empty where there is none. Where only another home does
+            it, that is HOME.
         isolation: How far that keeps seats apart: `whole`, `partial` (something is still read or written
             elsewhere), `home` (only another HOME does it), `none`, or `unknown`.
         writes_back: Whether the harness writes into its configuration by itself.
+        writes_launch_flags: It writes there what it was launched with, so that a seat would rewrite the operator's
+            own settings: seats have a folder of their own unless the operator says otherwise.
+        required: Seats never share it: each has a folder of its own, which can be written.
+        seed: What a folder of a seat's own begins with.
         note: What is still shared.
         source: Where the facts come from.
         verified: Date and version.
@@ -73,6 +109,9 @@ class ConfigFolder(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     variable: str = ""
     isolation: Literal["whole", "partial", "home", "none", "unknown"] = "unknown"
     writes_back: Literal["yes", "no", "unknown"] = "unknown"
+    writes_launch_flags: bool = False
+    required: bool = False
+    seed: tuple[ConfigSeed, ...] = ()
     note: str = ""
     source: str = ""
     verified: str = ""

@@ -45,7 +45,9 @@ class LaunchRequest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
         reference: The session to resume or fork.
         model: The model that was asked for.
         effort: The effort that was asked for, in the harness's own words.
-        environment: Variables that the operator set; values are secrets.
+        environment: Variables that the operator set, and the one that names the seat's own configuration folder;
+            values are secrets.
+        withheld: Names of variables of the daemon that the harness does not inherit.
     """
 
     seat: str
@@ -58,6 +60,7 @@ class LaunchRequest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     model: str | None = None
     effort: str | None = None
     environment: dict[str, str] = {}
+    withheld: tuple[str, ...] = ()
 
 
 class PlanFile(msgspec.Struct, frozen=True, kw_only=True):

@@ -7,7 +7,7 @@ from typing import Literal
 
 import msgspec
 
-from .console import ConsoleJudged
+from .console import ConsoleJudged, KeptError
 from .content import Retrying, UsageUpdated
 from .conversation import OfferedOption
 from .delivery import DeliveryState, HeldReason
@@ -15,8 +15,10 @@ from .evidence import Source
 from .permission import PermissionOption, ToolCall
 from .posture import Posture
 from .question import QuestionField
+from .seat_config import SharedConfig
 from .session import IdentityState, ResumeOutcome, SessionReference
 from .turn import CallError, TurnOutcome, Usage
+from .turn_events import StuckAction, StuckReason
 
 __all__ = [
     "Activity",
@@ -29,13 +31,14 @@ __all__ = [
     "QueuedPrompt",
     "SeatState",
     "Setting",
+    "Stuck",
 ]
 
 
 class QueuedPrompt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A prompt that was not sent yet.
 
-    `held` says why it waits for a person, `request` which request it is an attempt at, if any; `is_urgent` and
+    `held` says why it waits, `held_until` until when where that is known, `request` which request it is an attempt at, if any; `is_urgent` and
     `override` as in `events.DeliveryQueued`.
     """
 
@@ -43,6 +46,7 @@ class QueuedPrompt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     text: str
     queued_at: datetime
     held: HeldReason | None = None
+    held_until: datetime | None = None
     is_urgent: bool = False
     override: str = ""
     request: str = ""
@@ -52,7 +56,9 @@ class InFlight(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The one prompt that may be with the harness, and its open turn.
 
     `text` is kept so that a prompt that was certainly not written can return to the queue. `quiet_at` is set
-    while nothing was heard of the turn for longer than its mode's limit.
+    while nothing was heard of the turn for longer than its mode's limit. `error` is one that was seen in the turn and
+    did not end it, until work goes on; nothing is to be expected before `errored_at`. `shown_before` is what a
+    console showed as an error when the turn began.
     """
 
     delivery: str
@@ -65,6 +71,9 @@ class InFlight(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     override: str = ""
     cancel_requested: bool = False
     quiet_at: datetime | None = None
+    error: CallError | None = None
+    errored_at: datetime | None = None
+    shown_before: KeptError | None = None
     request: str = ""
 
 
@@ -207,6 +216,19 @@ class LaunchState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
         return self.status != "ended"
 
 
+class Stuck(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The newest turn that was stuck, until a turn ends well again; fields as in `turn_events.TurnStuck`."""
+
+    turn: str
+    launch: str
+    reason: StuckReason
+    error: CallError
+    action: StuckAction
+    at: datetime
+    restarts: int = 0
+    why_not: str = ""
+
+
 class SeatState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A seat.
 
@@ -220,6 +242,8 @@ class SeatState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         model: The model that the operator asked for: configured, not observed.
         effort: The effort, likewise.
         trusts_workspace: A console's question whether the workspace is trusted may be answered by itself.
+        config: The name of its own configuration folder; `shares`, `forwards_auth` and `clean_environment` as in
+            `events.SeatAdded`.
         added_at: When it was made.
         removed: Whether it was removed.
         launch: The newest launch, live or ended.
@@ -248,6 +272,7 @@ class SeatState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         retrying: What the harness said of its next attempt, until its turn goes on or ends.
         console: What is believed of its console, while one is seen.
         waiting_since: Since when the console waits for a person.
+        stuck: The turn that was stuck, and what was done about it, until a turn ends well again.
     """
 
     name: str
@@ -260,6 +285,10 @@ class SeatState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     model: str | None = None
     effort: str | None = None
     trusts_workspace: bool = False
+    config: str = ""
+    shares: tuple[SharedConfig, ...] = ()
+    forwards_auth: bool = False
+    clean_environment: bool = False
     removed: bool = False
     launch: LaunchState | None = None
     session: SessionReference | None = None
@@ -287,6 +316,7 @@ class SeatState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     retrying: Retrying | None = None
     console: ConsoleJudged | None = None
     waiting_since: datetime | None = None
+    stuck: Stuck | None = None
 
     @property
     def live_launch(self) -> LaunchState | None:

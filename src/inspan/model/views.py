@@ -20,6 +20,7 @@ from .installation import ConfigFolder
 from .permission import AnsweredBy, Decision, NeedsInputKind, PermissionOption, ToolCall
 from .plan import ProbeResult, Problem
 from .posture import Posture
+from .seat_config import SeatConfigView, SharedConfig
 from .session import IdentityState, Provenance, ResumeOutcome
 from .session_views import SettingView
 from .turn import CallError, TurnOutcome, Usage
@@ -47,7 +48,11 @@ __all__ = [
 
 
 class AddSeat(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """Asks for a new seat; fields as in `events.SeatAdded`. `mode` defaults to the manifest's."""
+    """Asks for a new seat; fields as in `events.SeatAdded`. `mode` defaults to the manifest's.
+
+    With `isolated`, the harness has a configuration folder of the seat's own, without, the operator's; where it is
+    not given, the manifest decides.
+    """
 
     name: str
     harness: str
@@ -58,6 +63,10 @@ class AddSeat(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     model: str | None = None
     effort: str | None = None
     trusts_workspace: bool = False
+    isolated: bool | None = None
+    shares: tuple[SharedConfig, ...] = ()
+    forwards_auth: bool = False
+    clean_environment: bool = False
 
 
 class SendPrompt(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -198,6 +207,7 @@ class DeliveryView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
         queued_at: When it was accepted.
         text: The prompt.
         held: Why it waits for a person.
+        held_until: When it goes on by itself, where that is known.
         turn: Its turn, once there is one.
         error: What failed.
         ahead: How many prompts go first, while it is queued.
@@ -212,6 +222,7 @@ class DeliveryView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     queued_at: datetime
     text: str = ""
     held: HeldReason | None = None
+    held_until: datetime | None = None
     turn: str | None = None
     error: CallError | None = None
     ahead: int = 0
@@ -305,6 +316,9 @@ class SeatView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         model: The model that was asked for: configured, not observed.
         effort: The effort that was asked for, likewise.
         trusts_workspace: A console's question whether the workspace is trusted may be answered by itself.
+        config: Where its harness keeps its configuration.
+        clean_environment: Its harness inherits only what it is known to need.
+        withheld: Names of variables that sign in and are set here, but are not handed to its harness.
         problem: Why it cannot work, where it cannot.
         console: Its console, where one is seen.
     """
@@ -331,6 +345,9 @@ class SeatView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     model: str | None = None
     effort: str | None = None
     trusts_workspace: bool = False
+    config: SeatConfigView | None = None
+    clean_environment: bool = False
+    withheld: tuple[str, ...] = ()
     problem: Problem | None = None
     console: ConsoleView | None = None
 
@@ -390,6 +407,8 @@ class HarnessView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
         tested: The range of versions that was tried.
         requires: Programs that it needs beside its own, each with a range of versions.
         sign_in: How to sign in.
+        auth_variables: Variables that sign in; they are handed to a seat's harness on request.
+        locators: Variables that say where its provider is; they are always handed over.
         config: Where its configuration lies, and how far that keeps two seats apart.
         quirks: What is odd about it.
         plugin: `none`, `ready`, `missing`, `incompatible` or `untrusted`.
@@ -415,6 +434,8 @@ class HarnessView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     tested: str = ""
     requires: dict[str, str] = {}
     sign_in: str = ""
+    auth_variables: tuple[str, ...] = ()
+    locators: tuple[str, ...] = ()
     config: ConfigFolder | None = None
     quirks: tuple[str, ...] = ()
     plugin: Literal["none", "ready", "missing", "incompatible", "untrusted"] = "none"

@@ -119,7 +119,7 @@ class ManifestPlugin(HarnessPlugin):
             manifest,
             request,
             program=find_program(manifest, environ, mode=request.mode),
-            present=frozenset(self.context.present),
+            present=frozenset(self.context.present) - frozenset(request.withheld),
             made_session=made_session,
         )
         source = plan.settings.session_source

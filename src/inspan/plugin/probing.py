@@ -11,6 +11,7 @@ from collections.abc import Set as AbstractSet
 from typing import Literal, NamedTuple
 
 from inspan.model.errors import HarnessError
+from inspan.model.installation import FORWARD_AUTH
 from inspan.model.manifest import Manifest, Program, SignIn
 from inspan.model.plan import ProbeResult, Problem, ProgramFound, RuntimeFound
 
@@ -59,6 +60,16 @@ async def probe_harness(
                 hint=manifest.sign_in.hint,
             )
         )
+    if sign_in.is_withheld:
+        problems.append(
+            Problem(
+                code="auth_withheld",
+                message=f"{sign_in.by} is set, and is handed to a seat of {manifest.name} only on request.",
+                hint=f"Make the seat with --forward-auth or --env {sign_in.by};"
+                f" {FORWARD_AUTH}=1 in the daemon's environment does it for all seats.",
+                is_fatal=False,
+            )
+        )
     return ProbeResult(
         harness=manifest.id,
         installed=first.installed,
@@ -82,6 +93,7 @@ class _Look(NamedTuple):
 class _SignedIn(NamedTuple):
     answer: YesNo
     by: str = ""
+    is_withheld: bool = False
 
 
 def _programs(manifest: Manifest) -> list[tuple[tuple[str, ...], Program]]:
@@ -186,10 +198,16 @@ async def _look_at_sign_in(
     manifest: Manifest, environ: Mapping[str, str], present: AbstractSet[str]
 ) -> _SignedIn:
     """Secrets are never read: a variable is seen to be set, a file to be there, and the program itself is asked."""
+    name = next((one for one in manifest.sign_in.environment if one in present), None)
+    if name is not None and FORWARD_AUTH in present:
+        return _SignedIn("yes", name)
+    kept = await _look_at_kept_sign_in(manifest, environ)
+    # What is kept signs in by itself; a variable does where the operator lets the seat have it.
+    return kept if kept.answer == "yes" or name is None else _SignedIn("yes", name, is_withheld=True)
+
+
+async def _look_at_kept_sign_in(manifest: Manifest, environ: Mapping[str, str]) -> _SignedIn:
     sign_in = manifest.sign_in
-    for name in sign_in.environment:
-        if name in present:
-            return _SignedIn("yes", name)
     if sign_in.args:
         try:
             found = find_program(manifest, environ)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import time
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -18,7 +17,7 @@ from inspan.model.ids import DELIVERY_ID, check_seat_name, new_id
 from inspan.model.plan import LaunchRequest
 from inspan.model.posture import Posture
 from inspan.model.session_views import ForkSeat
-from inspan.model.state import InFlight, SeatState
+from inspan.model.state import SeatState
 from inspan.model.turn import CallError
 from inspan.model.views import (
     AddSeat,
@@ -40,17 +39,20 @@ from .console_calls import ConsoleCalls, with_live_console
 from .harness_calls import HarnessCalls
 from .harnesses import Harnesses, HasLaunches, context_of, facts_of, find_mode, utc_now
 from .hook_calls import HookCalls
+from .isolation import decide_isolation
 from .requests import RequestCalls, check_request
 from .running import LaunchRunner
 from .service import SeatService
 from .session_calls import SessionCalls, check_session
 from .sessions import check_not_active, fork_seat
+from .surroundings import SeatSurroundings
+from .ticking import note_time
 from .view import HarnessFacts, explain_seat, held_hint, show_seat
 
 __all__ = ["Seats", "open_seats"]
 
 _TICK_S = 0.5
-"""How often open permission requests are looked at for their time limit."""
+"""How often seats are looked at for what follows from the time alone."""
 
 _STOP_WAIT_S = 60.0
 
@@ -63,6 +65,9 @@ class Seats(HarnessCalls, HookCalls, RequestCalls, SessionCalls, ConsoleCalls, S
     ) -> None:
         self._store = store
         self._harnesses = harnesses
+        self._surroundings = SeatSurroundings(
+            store=store, harnesses=harnesses, launches=launches, environ=environ
+        )
         self._environ = environ
         self._runner = LaunchRunner(store=store, planner=harnesses, launches=launches, environ=environ)
         self._actors: dict[str, SeatActor] = {}
@@ -79,6 +84,7 @@ class Seats(HarnessCalls, HookCalls, RequestCalls, SessionCalls, ConsoleCalls, S
         mode = request.mode or manifest.default_mode
         posture = request.posture or Posture()
         find_posture(find_mode(manifest, mode), posture)
+        is_isolated = decide_isolation(manifest, wanted=request.isolated, given=request.environment)
         command = inputs.AddSeat(
             harness=manifest.id,
             mode=mode,
@@ -88,11 +94,16 @@ class Seats(HarnessCalls, HookCalls, RequestCalls, SessionCalls, ConsoleCalls, S
             model=request.model,
             effort=request.effort,
             trusts_workspace=request.trusts_workspace,
+            is_isolated=is_isolated,
+            shares=request.shares,
+            forwards_auth=request.forwards_auth,
+            clean_environment=request.clean_environment,
         )
         actor = self._actors.get(name) or self._make_actor(name, None)
         self._actors[name] = actor
         await actor.give(command)
         view = await self.get_seat(name)
+        around = self._surroundings.look(self._state(name))
         problems = await self._harnesses.preflight(
             LaunchRequest(
                 seat=name,
@@ -103,7 +114,8 @@ class Seats(HarnessCalls, HookCalls, RequestCalls, SessionCalls, ConsoleCalls, S
                 posture=posture,
                 model=request.model,
                 effort=request.effort,
-                environment=request.environment,
+                environment=around.given,
+                withheld=around.withheld,
             )
         )
         standing = next((problem for problem in problems if problem.is_fatal), None)
@@ -117,7 +129,7 @@ class Seats(HarnessCalls, HookCalls, RequestCalls, SessionCalls, ConsoleCalls, S
         """See `SeatService`."""
         return self._show(self._state(name))
 
-    async def remove_seat(self, name: str, *, stop: bool = False) -> SeatView:
+    async def remove_seat(self, name: str, *, stop: bool = False, delete_config: bool = False) -> SeatView:
         """See `SeatService`."""
         actor = self._actor(name)
         if stop and actor.state is not None and actor.state.live_launch is not None:
@@ -128,8 +140,11 @@ class Seats(HarnessCalls, HookCalls, RequestCalls, SessionCalls, ConsoleCalls, S
                     code="holder_timeout",
                     hint=f"`inspan explain {name}` shows what is known of it; try again.",
                 )
-        view = self._show(self._state(name))
+        state = self._state(name)
+        view = self._show(state)
         await actor.give(inputs.RemoveSeat())
+        if delete_config:
+            await self._surroundings.remove(state)
         return view
 
     async def start_seat(self, name: str, *, fresh: bool = False, session: str | None = None) -> SeatView:
@@ -170,6 +185,11 @@ class Seats(HarnessCalls, HookCalls, RequestCalls, SessionCalls, ConsoleCalls, S
     async def stop_seat(self, name: str) -> SeatView:
         """See `SeatService`."""
         await self._actor(name).give(inputs.StopSeat())
+        return await self.get_seat(name)
+
+    async def release_seat(self, name: str) -> SeatView:
+        """See `SeatService`."""
+        await self._actor(name).give(inputs.ReleaseQueue())
         return await self.get_seat(name)
 
     async def cancel_turn(self, name: str) -> SeatView:
@@ -310,33 +330,14 @@ class Seats(HarnessCalls, HookCalls, RequestCalls, SessionCalls, ConsoleCalls, S
                 self._spawn(actor, state.live_launch.id)
 
     async def tick(self) -> None:
-        """Settles permission requests whose time is over, and says where a turn fell quiet, for ever."""
+        """Gives every seat what its time has come for, for ever."""
         while True:
             await asyncio.sleep(_TICK_S)
             with contextlib.suppress(InspanError):
                 await self.pass_on_requests()
-            now = utc_now()
             for actor in list(self._actors.values()):
-                state = actor.state
-                if state is None:
-                    continue
                 with contextlib.suppress(InspanError):
-                    if any(
-                        one.expires_at is not None and one.expires_at <= now
-                        for one in (*state.permissions, *state.questions)
-                    ):
-                        await actor.give(inputs.PermissionsExpired())
-                    if state.in_flight is not None and state.in_flight.quiet_at is None:
-                        await self._note_quiet(actor, state, state.in_flight)
-
-    async def _note_quiet(self, actor: SeatActor, state: SeatState, flight: InFlight) -> None:
-        link = actor.link
-        limit_s = find_mode(self._harnesses.registry.manifest(state.harness), state.mode).inactivity_limit_s
-        if link is None or limit_s is None or not actor.is_attached:
-            return
-        open_s = (utc_now() - flight.begun_at).total_seconds()
-        if min(open_s, time.monotonic() - link.heard_at) > limit_s:
-            await actor.give(inputs.TurnFellQuiet(turn=flight.turn, limit_s=limit_s))
+                    await note_time(actor, self._harnesses)
 
     async def close(self) -> None:
         """Lets go of every launch; the harnesses run on under their holders."""
@@ -384,9 +385,10 @@ class Seats(HarnessCalls, HookCalls, RequestCalls, SessionCalls, ConsoleCalls, S
 
     async def _classify(self, state: SeatState, error: CallError) -> CallError:
         try:
-            return await self._harnesses.classify_error(state.harness, state.mode, error)
+            error = await self._harnesses.classify_error(state.harness, state.mode, error)
         except InspanError:
             return error
+        return self._surroundings.explain(state, error)
 
     def _facts(self, state: SeatState) -> HarnessFacts:
         """What a view says of the harness; a fault of ours goes before everything else."""
@@ -404,7 +406,7 @@ class Seats(HarnessCalls, HookCalls, RequestCalls, SessionCalls, ConsoleCalls, S
         return state
 
     def _show(self, state: SeatState) -> SeatView:
-        view = show_seat(state, self._facts(state), utc_now())
+        view = self._surroundings.show(show_seat(state, self._facts(state), utc_now()), state)
         actor = self._actors.get(state.name)
         if actor is None or actor.console is None or view.console is None:
             return view

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import assert_never
 
+from inspan.model.console import ConsoleJudged
 from inspan.model.content import ProtocolFault, Retrying
 from inspan.model.errors import UsageError
 from inspan.model.events import EventDraft, SeatAdded, SeatRemoved, StopRequested
@@ -32,7 +33,18 @@ from inspan.model.session_events import SeatForked
 from inspan.model.state import SeatState
 from inspan.model.turn import CallError
 
-from . import console_turns, handoffs, launching, one_shot, permissions, questions, sessions, turns
+from . import (
+    console_turns,
+    handoffs,
+    holds,
+    launching,
+    one_shot,
+    permissions,
+    questions,
+    sessions,
+    stuck,
+    turns,
+)
 from .decision import Context, Decision
 from .inputs import (
     AddSeat,
@@ -45,10 +57,12 @@ from .inputs import (
     Input,
     LaunchPlanned,
     LaunchRefused,
+    LimitReset,
     PermissionsExpired,
     PressKeys,
     ProcessExited,
     QueuePrompt,
+    ReleaseQueue,
     RemoveSeat,
     Resumed,
     SessionLookedUp,
@@ -56,6 +70,7 @@ from .inputs import (
     StopSeat,
     TransportReported,
     TurnFellQuiet,
+    TurnFellStuck,
     WithdrawDelivery,
     WriteEnded,
 )
@@ -100,6 +115,11 @@ def _decide_one(decision: Decision, given: Input) -> None:
             _remove_seat(decision)
         case StartSeat():
             launching.start_seat(decision, given)
+            if holds.release_held(decision):
+                turns.send_next(decision)
+        case ReleaseQueue():
+            holds.release_queue(decision)
+            turns.go_on(decision)
         case StopSeat():
             launching.stop_seat(decision)
         case QueuePrompt():
@@ -145,6 +165,11 @@ def _decide_one(decision: Decision, given: Input) -> None:
             turns.send_next(decision)
         case TurnFellQuiet():
             turns.note_quiet(decision, given)
+        case TurnFellStuck():
+            stuck.note_stuck(decision, given)
+        case LimitReset():
+            if holds.note_limit_reset(decision):
+                turns.go_on(decision)
         case ConsoleFree():
             if _is_live(decision, given.launch):
                 turns.send_next(decision)
@@ -172,6 +197,10 @@ def _add_seat(decision: Decision, command: AddSeat) -> None:
             model=command.model,
             effort=command.effort,
             trusts_workspace=command.trusts_workspace,
+            config=command.config or (decision.context.new_id("c") if command.is_isolated else ""),
+            shares=command.shares,
+            forwards_auth=command.forwards_auth,
+            clean_environment=command.clean_environment,
         ),
         source=Source.OPERATOR,
         rule="seat.add",
@@ -272,6 +301,8 @@ def _note_report(decision: Decision, given: TransportReported) -> None:
             )
             if isinstance(body, ProtocolFault) and body.fatal and is_current:
                 _stop_for_fault(decision, body)
+            elif isinstance(body, ConsoleJudged) and is_current:
+                stuck.note_shown_wedge(decision, body)
 
 
 def _note_retry(decision: Decision, reported: Reported, body: WillRetry) -> None:

@@ -8,6 +8,7 @@ import msgspec
 
 from inspan.model.posture import Posture
 from inspan.model.reports import Reported
+from inspan.model.seat_config import SharedConfig
 from inspan.model.session import IdentityState, Provenance, SessionReference
 from inspan.model.turn import CallError
 from inspan.model.typing_recipe import Key
@@ -27,11 +28,13 @@ __all__ = [
     "Input",
     "LaunchPlanned",
     "LaunchRefused",
+    "LimitReset",
     "Observation",
     "PermissionsExpired",
     "PressKeys",
     "ProcessExited",
     "QueuePrompt",
+    "ReleaseQueue",
     "RemoveSeat",
     "Resumed",
     "SessionLookedUp",
@@ -39,13 +42,17 @@ __all__ = [
     "StopSeat",
     "TransportReported",
     "TurnFellQuiet",
+    "TurnFellStuck",
     "WithdrawDelivery",
     "WriteEnded",
 ]
 
 
 class AddSeat(msgspec.Struct, frozen=True, kw_only=True):
-    """Makes the seat; it begins with a fork of `forks`, the conversation of the seat `parent`, where that is given."""
+    """Makes the seat; it begins with a fork of `forks`, the conversation of the seat `parent`, where that is given.
+
+    A seat that is isolated gets a configuration folder of its own, or that of its parent, which is `config`.
+    """
 
     harness: str
     mode: str
@@ -55,6 +62,11 @@ class AddSeat(msgspec.Struct, frozen=True, kw_only=True):
     model: str | None = None
     effort: str | None = None
     trusts_workspace: bool = False
+    is_isolated: bool = False
+    config: str = ""
+    shares: tuple[SharedConfig, ...] = ()
+    forwards_auth: bool = False
+    clean_environment: bool = False
     forks: SessionReference | None = None
     parent: str = ""
 
@@ -90,6 +102,10 @@ class QueuePrompt(msgspec.Struct, frozen=True, kw_only=True):
     request: str = ""
     is_urgent: bool = False
     override: str = ""
+
+
+class ReleaseQueue(msgspec.Struct, frozen=True, kw_only=True):
+    """Lets prompts go on that were held since they would have failed as the one before."""
 
 
 class WithdrawDelivery(msgspec.Struct, frozen=True, kw_only=True):
@@ -218,6 +234,17 @@ class TurnFellQuiet(msgspec.Struct, frozen=True, kw_only=True):
     limit_s: float
 
 
+class TurnFellStuck(msgspec.Struct, frozen=True, kw_only=True):
+    """An error was seen in the open turn, and nothing was heard for `after_s` seconds since."""
+
+    turn: str
+    after_s: float
+
+
+class LimitReset(msgspec.Struct, frozen=True, kw_only=True):
+    """Time went by: the limit that prompts are held for may have ended."""
+
+
 class ConsoleFree(msgspec.Struct, frozen=True, kw_only=True):
     """Nothing stands in the way of typing into the console."""
 
@@ -237,6 +264,7 @@ Command = (
     | WithdrawDelivery
     | CancelTurn
     | PressKeys
+    | ReleaseQueue
     | AnswerPermission
     | AnswerQuestion
     | SessionCommand
@@ -254,6 +282,8 @@ Observation = (
     | HandshakeTimedOut
     | PermissionsExpired
     | TurnFellQuiet
+    | TurnFellStuck
+    | LimitReset
     | ConsoleFree
     | Resumed
 )

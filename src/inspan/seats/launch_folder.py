@@ -10,6 +10,7 @@ import msgspec
 
 from inspan.holder import TerminalSize
 from inspan.model.errors import UsageError
+from inspan.model.installation import FORWARD_AUTH
 from inspan.model.plan import LaunchPlan, TransportSettings
 from inspan.transports import TERMINAL
 from inspan.transports.terminal.identity import IDENTITY
@@ -18,7 +19,7 @@ from .start_budget import Start
 
 __all__ = ["LaunchFiles", "harness_environment", "read_files", "terminal_size", "write_files"]
 
-_HIDDEN = ("INSPAN_HOME", "INSPAN_SEAT", "INSPAN_LAUNCH", "INSPAN_TOKEN", "INSPAN_HOOKS")
+_HIDDEN = ("INSPAN_HOME", "INSPAN_SEAT", "INSPAN_LAUNCH", "INSPAN_TOKEN", "INSPAN_HOOKS", FORWARD_AUTH)
 """Variables that are ours and mean nothing, or the wrong thing, to a harness."""
 
 _OUTER_TERMINAL = (

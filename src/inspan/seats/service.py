@@ -103,8 +103,11 @@ class SeatService(RequestService, HookService, Protocol):
         """One seat. Raises `unknown_seat`."""
         ...
 
-    async def remove_seat(self, name: str, *, stop: bool = False) -> SeatView:
-        """Removes a seat; its history stays. Raises `seat_running` unless `stop`."""
+    async def remove_seat(self, name: str, *, stop: bool = False, delete_config: bool = False) -> SeatView:
+        """Removes a seat; its history stays. Raises `seat_running` unless `stop`.
+
+        With `delete_config`, its own configuration folder goes too, unless another seat uses it.
+        """
         ...
 
     async def start_seat(self, name: str, *, fresh: bool = False, session: str | None = None) -> SeatView:
@@ -178,6 +181,13 @@ class SeatService(RequestService, HookService, Protocol):
 
     async def withdraw_delivery(self, delivery: str) -> DeliveryView:
         """Takes a prompt out of the queue. Raises `delivery_final` where it went out already."""
+        ...
+
+    async def release_seat(self, name: str) -> SeatView:
+        """Lets prompts go on that were held since they would have failed as the one before.
+
+        Raises `nothing_held`.
+        """
         ...
 
     async def cancel_turn(self, name: str) -> SeatView:

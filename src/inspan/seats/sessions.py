@@ -98,6 +98,11 @@ def fork_seat(parent: SeatState, capabilities: Capabilities) -> AddSeat:
         model=parent.model,
         effort=parent.effort,
         trusts_workspace=parent.trusts_workspace,
+        # The conversation lies in the parent's folder.
+        config=parent.config,
+        shares=parent.shares,
+        forwards_auth=parent.forwards_auth,
+        clean_environment=parent.clean_environment,
         forks=parent.session,
         parent=parent.name,
     )

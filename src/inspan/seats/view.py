@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from inspan.model.capability import Capabilities
-from inspan.model.delivery import DeliveryState, HeldReason
+from inspan.model.delivery import FUTILE_REASONS, DeliveryState, HeldReason
 from inspan.model.evidence import AUTHORITY, Source
 from inspan.model.permission import NeedsInputKind
 from inspan.model.plan import Problem
@@ -26,6 +26,7 @@ from inspan.model.views import (
 
 from .console_view import console_status, show_console, show_console_activity, show_console_needs
 from .session_view import note_settings, show_questions, show_settings
+from .stuck_view import note_held, note_stuck_turn
 
 __all__ = ["HarnessFacts", "explain_seat", "held_hint", "show_activity", "show_seat", "show_usage"]
 
@@ -148,6 +149,7 @@ def show_seat(state: SeatState, facts: HarnessFacts, now: datetime) -> SeatView:
             queued_at=p.queued_at,
             text=p.text,
             held=p.held,
+            held_until=p.held_until,
             ahead=index,
             hint="" if p.held is None else held_hint(state.name, p.held),
         )
@@ -175,6 +177,7 @@ def show_seat(state: SeatState, facts: HarnessFacts, now: datetime) -> SeatView:
         model=state.model,
         effort=state.effort,
         trusts_workspace=state.trusts_workspace,
+        clean_environment=state.clean_environment,
         problem=facts.problem,
         console=show_console(state),
     )
@@ -283,6 +286,15 @@ def held_hint(seat: str, why: HeldReason) -> str:
             return f"`inspan explain {seat}` shows why; `inspan send {seat} --override REASON` types all the same."
         case HeldReason.NEEDS_INPUT:
             return f"`inspan permissions {seat}` shows what it waits for."
+        case HeldReason.LIMITED:
+            return (
+                f"Once the limit has ended, `inspan release {seat}` sends it; it goes on by itself where the harness "
+                "told the time."
+            )
+        case HeldReason.AUTH_REQUIRED:
+            return f"Sign in, then `inspan release {seat}` sends it; some harnesses must be stopped first to notice."
+        case HeldReason.STUCK:
+            return f"`inspan explain {seat}` shows why; `inspan release {seat}` tries it again."
         case _:
             return f"`inspan start {seat}` starts the harness again and sends it."
 
@@ -319,6 +331,8 @@ def _status(state: SeatState, facts: HarnessFacts, activity: ActivityView) -> st
         return "stopping"
     if state.permissions or state.questions:
         return "needs_input"
+    if activity.value == "idle" and any(p.held in FUTILE_REASONS for p in state.queue):
+        return "held"
     seen = console_status(state, activity)
     if seen is not None:
         return seen
@@ -447,4 +461,4 @@ def _notes(state: SeatState, facts: HarnessFacts) -> tuple[str, ...]:
     if state.last_turn is not None and state.last_turn.doubt is not None:
         doubt = state.last_turn.doubt
         notes.append(f"The last turn's last words may be an error, or the model's own: {doubt.message}")
-    return (*notes, *note_settings(state))
+    return (*notes, *note_stuck_turn(state), *note_held(state), *note_settings(state))

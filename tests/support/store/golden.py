@@ -24,6 +24,7 @@ from inspan.model.console import (
 from inspan.model.content import (
     CommandsUpdated,
     ConfigUpdated,
+    ErrorReported,
     MessageChunk,
     ModeUpdated,
     Noise,
@@ -109,7 +110,7 @@ from inspan.model.session_events import (
     SessionsRequested,
 )
 from inspan.model.turn import CallError, TurnOutcome, Usage, UsageKind
-from inspan.model.turn_events import TurnCorrected
+from inspan.model.turn_events import QueueReleased, TurnCorrected, TurnStuck
 
 __all__ = ["GOLDEN_FILE", "GOLDEN_VALUES", "GoldenRecord", "meant_by", "read_records"]
 
@@ -175,6 +176,10 @@ _VALUES: tuple[Event, ...] = (
         model="some-model",
         effort="high",
         trusts_workspace=True,
+        config="c_1",
+        shares=("sign_in",),
+        forwards_auth=True,
+        clean_environment=True,
     ),
     SeatRemoved(),
     LaunchRequested(launch="l_1", attempt="resume", reference=_REFERENCE, by="prompt"),
@@ -207,7 +212,12 @@ _VALUES: tuple[Event, ...] = (
         is_urgent=True,
         override="it asks about another folder",
     ),
-    DeliveryHeld(delivery="d_1", why=HeldReason.HARNESS_EXITED, error=_ERROR),
+    DeliveryHeld(
+        delivery="d_1",
+        why=HeldReason.HARNESS_EXITED,
+        error=_ERROR,
+        until=datetime(2026, 11, 30, 18, 30, tzinfo=UTC),
+    ),
     DeliverySending(delivery="d_1", turn="t_1"),
     DeliverySent(delivery="d_1"),
     DeliveryAccepted(delivery="d_1"),
@@ -234,6 +244,17 @@ _VALUES: tuple[Event, ...] = (
         raw_reason="hook.StopFailure",
         error=_ERROR,
     ),
+    TurnStuck(
+        turn="t_1",
+        delivery="d_1",
+        reason="error_without_end",
+        error=_ERROR,
+        action="stop",
+        restarts=3,
+        after_s=60.0,
+        why_not="It was restarted 3 times.",
+    ),
+    QueueReleased(by="limit_reset"),
     CancelRequested(turn="t_1"),
     PermissionOpened(
         request="p_1",
@@ -344,6 +365,7 @@ _VALUES: tuple[Event, ...] = (
         retry_at=datetime(2026, 11, 30, 12, 31, tzinfo=UTC),
         replay=True,
     ),
+    ErrorReported(error=_ERROR, replay=True),
     UnknownUpdate(kind="brand_new", raw={"field": [1, 2]}, replay=True),
     UnknownMessage(method="vendor/new", answered=True, raw={"field": True}),
     Noise(lines=3, sample="Welcome"),
@@ -398,9 +420,17 @@ GOLDEN_VALUES: dict[str, Event] = {event_type(value): value for value in _VALUES
 """Type to the value that the golden record of its current version means."""
 
 _EARLIER: dict[tuple[str, int], dict[str, Any]] = {
-    ("seat_added", 1): {"effort": None, "trusts_workspace": False},
+    ("seat_added", 1): {
+        "effort": None,
+        "trusts_workspace": False,
+        "config": "",
+        "shares": (),
+        "forwards_auth": False,
+        "clean_environment": False,
+    },
     ("delivery_queued", 1): {"request": "", "is_urgent": False, "override": ""},
     ("turn_ended", 1): {"doubt": None},
+    ("delivery_held", 1): {"until": None},
     ("usage", 1): {"percent": None, "source": ContextSource.PROTOCOL},
 }
 """What a record of an earlier version does not say."""

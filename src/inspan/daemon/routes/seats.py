@@ -56,9 +56,12 @@ async def remove_seat(
     seats: Seats,
     name: SeatName,
     stop: Annotated[bool, QueryParameter(description="Stop its harness first, where one runs.")] = False,  # noqa: FBT002
+    delete_config: Annotated[  # noqa: FBT002
+        bool, QueryParameter(description="Remove its own configuration folder too, where it has one.")
+    ] = False,
 ) -> SeatView:
     """Removes a seat; its history stays in the log."""
-    return await seats.remove_seat(name, stop=stop)
+    return await seats.remove_seat(name, stop=stop, delete_config=delete_config)
 
 
 @post(
@@ -86,11 +89,23 @@ async def stop_seat(seats: Seats, name: SeatName) -> SeatView:
     return await seats.stop_seat(name)
 
 
+@post(
+    "/v1/seats/{name:str}/release",
+    operation_id="release_seat",
+    tags=["seats"],
+    summary="Release held prompts",
+    status_code=202,
+)
+async def release_seat(seats: Seats, name: SeatName) -> SeatView:
+    """Lets prompts go on that were held since they would have failed as the one before: a limit, a sign-in."""
+    return await seats.release_seat(name)
+
+
 @get("/v1/seats/{name:str}/explain", operation_id="explain_seat", tags=["seats"], summary="Explain a seat")
 async def explain_seat(seats: Seats, name: SeatName) -> ExplainView:
     """Why the seat shows what it shows: the evidence, with its sources, rules and ages."""
     return await seats.explain_seat(name)
 
 
-SEAT_ROUTES = (list_seats, add_seat, get_seat, remove_seat, start_seat, stop_seat, explain_seat)
+SEAT_ROUTES = (list_seats, add_seat, get_seat, remove_seat, start_seat, stop_seat, release_seat, explain_seat)
 """The routes of this module."""
