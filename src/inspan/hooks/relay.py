@@ -12,6 +12,8 @@ import os
 import sys
 import time
 
+__all__ = ["MAGIC", "PAYLOAD_BYTES", "SPOOL_BYTES", "SPOOL_SLACK_BYTES", "encode", "main"]
+
 PAYLOAD_BYTES = 10 * 1024 * 1024
 """The largest payload; of a larger one only is told that there was one."""
 SPOOL_BYTES = 4 * 1024 * 1024
