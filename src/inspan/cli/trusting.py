@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from inspan.home import prepare_home
 from inspan.host.registry import HarnessRegistry
 from inspan.host.trust import TrustStore
@@ -37,10 +39,17 @@ def trust(context: Context, harness: str, *, is_revoking: bool = False) -> int:
     record = store.trust(harness, layer.folder)
     if context.output.is_json:
         value = {"harness": harness, "trusted": True, "folder": record.folder, "files": record.files}
+        value |= {"permissions": msgspec.to_builtins(entry.require().permissions)}
         context.output.value(value)
         return 0
+    allowed = entry.require().permissions
     context.output.line("trusted: ", bold(harness), dim(f"  {record.folder}"))
     for name, digest in sorted(record.files.items()):
         context.output.line("  ", dim(digest[:16]), f"  {name}")
+    for what, names in (("gets the variables", allowed.environment), ("may start", allowed.programs)):
+        if names:
+            context.output.line(f"  {what}: {', '.join(names)}")
+    if allowed.writes_files:
+        context.output.line("  may have files written into its launches' folders")
     context.output.remark(dim("  a file that is added, changed or removed takes the trust away"))
     return 0

@@ -21,7 +21,9 @@ from inspan.plugin.planning import find_posture
 from inspan.plugin.values import Classified, ErrorQuery, Nothing, Preflight, Readiness, ReadyQuery
 
 from .asking import AskedPlugin, ask_for
+from .audit import AuditedPlugin, AuditLog
 from .local_plugin import LocalPlugin
+from .permissions import allowed_environment, check_permitted
 from .plans import check_attempt, check_plan, check_reference, check_workspace, find_mode
 from .plugin_process import ProcessPlugin, ProcessTimes, plugin_command
 from .registry import HarnessRegistry, RegisteredHarness
@@ -45,6 +47,7 @@ class HarnessHost:
     Attributes:
         registry: The harnesses.
         trust: What the operator trusted.
+        audit: What plugins were asked.
     """
 
     def __init__(
@@ -57,6 +60,7 @@ class HarnessHost:
     ) -> None:
         self.registry = HarnessRegistry(home)
         self.trust = TrustStore(home)
+        self.audit = AuditLog(home)
         self._home = home
         self._environ = dict(environ)
         self._placement: Placement = placement
@@ -141,12 +145,14 @@ class HarnessHost:
             ManifestError: What is wrong with its manifest.
             HarnessError: `not_installed`.
             PluginError: `unsupported_capability`, `plugin_refused`, `plugin_missing`, `plugin_incompatible`,
-                `plugin_untrusted`, `plugin_timeout`, `plugin_failed`.
+                `plugin_untrusted`, `plugin_not_permitted`, `plugin_timeout`, `plugin_failed`.
         """
         manifest, mode = self._check_request(request)
         plugin = await self._plugin_of(request.harness)
         method = "launch" if request.attempt == "fresh" else request.attempt
         plan = await ask_for(plugin, LaunchPlan, method, request)
+        if is_from_outside(self.registry.get(request.harness)):
+            check_permitted(manifest, mode, plan)
         return check_plan(manifest, mode, request, plan)
 
     async def check_ready(self, harness: str, query: ReadyQuery) -> Readiness:
@@ -184,7 +190,9 @@ class HarnessHost:
     def plugin_pid(self, harness: str) -> int | None:
         """The process id of the harness's plugin, where it runs in a process of its own right now."""
         loaded = self._plugins.get(harness)
-        return loaded.plugin.pid if loaded and isinstance(loaded.plugin, ProcessPlugin) else None
+        return (
+            loaded.plugin.pid if loaded and isinstance(loaded.plugin, ProcessPlugin | AuditedPlugin) else None
+        )
 
     def _check_request(self, request: LaunchRequest) -> tuple[Manifest, ModeManifest]:
         manifest = self.registry.manifest(request.harness)
@@ -258,16 +266,26 @@ class HarnessHost:
             data_folder=str(self._home / "plugin-data" / entry.id),
             environ=self._environ,
         )
-        from_outside = bool(manifest.plugin) and layer.origin != "built-in"
+        from_outside = is_from_outside(entry)
+        if from_outside:
+            environ = allowed_environment(manifest, self._environ)
+            context = msgspec.structs.replace(context, environ=environ)
         if self._placement == "own_process" or (self._placement == "by_origin" and from_outside):
-            return ProcessPlugin(
+            process = ProcessPlugin(
                 entry.id,
                 context,
                 command=plugin_command(layer.folder),
                 environ=context.environ,
                 times=self._times,
             )
-        return LocalPlugin(entry.id, context)
+            return AuditedPlugin(entry.id, process, self.audit) if manifest.plugin else process
+        local = LocalPlugin(entry.id, context)
+        return AuditedPlugin(entry.id, local, self.audit) if manifest.plugin else local
+
+
+def is_from_outside(entry: RegisteredHarness) -> bool:
+    """Whether a harness has code that did not come with this package."""
+    return bool(entry.require().plugin) and entry.plugin_layer.origin != "built-in"
 
 
 class _Loaded(NamedTuple):

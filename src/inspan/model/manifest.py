@@ -16,7 +16,8 @@ from .context_usage import ContextUsage
 from .diagnosis import Diagnosis, TurnTextFailure
 from .headless import HeadlessSettings
 from .hooks import HookSettings
-from .installation import ConfigFolder, Program, SignIn, VersionProbe
+from .installation import BackgroundProcess, ConfigFolder, Program, SignIn, VersionProbe
+from .plugin_permissions import PluginPermissions
 from .posture import Approvals, Sandbox
 from .resource import ResourcePlace
 from .retrying import RetryNotification
@@ -206,6 +207,8 @@ class ModeManifest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
             build something; where there is none, no start has longer than another.
         stop_grace_s: Seconds between the steps of a stop.
         inactivity_limit_s: Seconds without a word in an open turn after which it is said so; `None` never.
+        stuck_after_s: Seconds without a word after an error that did not end its turn, after which the harness is
+            restarted on the same conversation; 0 never.
         session_id: Where the id of a new session comes from.
         context_usage: Where it is told how full the context is.
         capabilities: What the mode can do.
@@ -228,6 +231,7 @@ class ModeManifest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     cold_start_timeout_s: Annotated[float, msgspec.Meta(gt=0)] | None = None
     stop_grace_s: Annotated[float, msgspec.Meta(ge=0)] = 5.0
     inactivity_limit_s: Annotated[float, msgspec.Meta(gt=0)] | None = 600.0
+    stuck_after_s: Annotated[float, msgspec.Meta(ge=0)] = 60.0
     session_id: SessionSource = SessionSource()
     context_usage: ContextUsage = ContextUsage()
     capabilities: Capabilities = Capabilities()
@@ -262,9 +266,11 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, fo
         scripted: A scripted stand-in, labelled so wherever it shows.
         maintainer: Who keeps the manifest.
         plugin: A Python file in the folder, with the code that data cannot say; empty for data only.
+        permissions: What that code may do beyond answering questions, where it comes from outside.
         program: How it is found.
         sign_in: How one sees whether somebody is signed in.
         config: Where its configuration lies.
+        background: Processes of its own that outlive it.
         session: Session identity.
         modes: The ways in which it can be driven.
         default_mode: The mode that is used where none is named.
@@ -287,8 +293,10 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, fo
     homepage: str = ""
     scripted: bool = False
     plugin: str = ""
+    permissions: PluginPermissions = PluginPermissions()
     sign_in: SignIn = SignIn()
     config: ConfigFolder = ConfigFolder()
+    background: tuple[BackgroundProcess, ...] = ()
     hooks: HookSettings = HookSettings()
     resources: tuple[ResourcePlace, ...] = ()
     quirks: tuple[Quirk, ...] = ()
