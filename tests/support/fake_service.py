@@ -146,6 +146,7 @@ class FakeService(FakeRequests, FakeHooks, FakeResources, FakeTerminals):
         super().__init__()
         self.log = log
         self.asked_to_stop: list[str] = []
+        self.released: list[str] = []
         self.never_ends = False
         self.configured: list[ConfigureSeat] = []
         self.questions: list[QuestionView] = []

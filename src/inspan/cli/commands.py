@@ -59,6 +59,9 @@ COMMANDS: dict[str, Command] = {
                      "Sending a prompt starts the harness too: this is for when you want it ready."),
     "stop": Command("seats", "stop a seat's harness; conversation and queue are kept", "life", "build_stop",
                     "Stops the process in steps. The conversation can be resumed, and queued prompts stay queued."),
+    "release": Command("work", "send prompts that wait for a limit, a sign-in or a stuck turn", "life", "build_release",
+                       "After a turn that met a usage limit, a missing sign-in or a stuck harness, the queue is held, so "
+                       "that it does not fail\nprompt by prompt. This lets it go on; so does `inspan start`."),
     "hooks": Command("seats", "install, remove and show a harness's hooks", "hooks", "build_hooks",
                      "A harness's own hook system tells a seat that a prompt was begun, and how its turn ended. Where "
                      "it can,\na seat in terminal mode tells its harness at each launch, and touches no file of yours; "

@@ -29,6 +29,9 @@ CONVERSATION_KINDS = frozenset(
         "session_deleted",
         "session_closed",
         "turn_corrected",
+        "turn_stuck",
+        "queue_released",
+        "error_reported",
     ]
 )
 """The types of events that are told here."""
@@ -47,6 +50,13 @@ def tell_conversation(kind: str, event: Json) -> list[Piece]:
         case "turn_corrected":
             was, now = text(event, "was"), text(event, "outcome")
             return [warn(f"the turn that seemed {was} was {now}"), *(_why(refused) if refused else [])]
+        case "turn_stuck":
+            return _stuck(event)
+        case "queue_released":
+            by_time = text(event, "by") == "limit_reset"
+            return ["held prompts go on", dim("  (the limit has ended)" if by_time else "")]
+        case "error_reported":
+            return [warn("an error, and no end of the turn"), *_why(refused)]
         case "handoff_declared" | "request_handed_off" | "handoff_failed" | "request_settled":
             return _request(kind, event)
         case "config_requested":
@@ -116,6 +126,27 @@ def _answered(event: Json) -> list[Piece]:
         f" {by_whom(text(event, 'by'))}",
         dim(f"  {cut(filled, 80)}" if filled else ""),
         dim(f"  {cut(reason, 80)}" if reason else ""),
+    ]
+
+
+def _stuck(event: Json) -> list[Piece]:
+    how = {
+        "error_without_end": "an error, no end, and no word since",
+        "active_run": "an earlier turn still runs in the harness",
+        "wedged": "the harness is wedged",
+    }.get(text(event, "reason"), text(event, "reason"))
+    match text(event, "action"):
+        case "none":
+            done = "the harness is left as it is"
+        case "stop":
+            done = "the harness is stopped, and the queue waits"
+        case _:
+            done = "the harness is restarted on the same conversation"
+    why_not = text(event, "why_not")
+    return [
+        bad(f"the turn is stuck ({how}): {done}"),
+        *_why(record(event, "error")),
+        dim(f"  {why_not}" if why_not else ""),
     ]
 
 

@@ -1,4 +1,4 @@
-"""`inspan start` and `inspan stop`: a seat's harness comes and goes; the seat stays."""
+"""`inspan start`, `inspan stop` and `inspan release`: a seat's harness comes and goes; the seat and its queue stay."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .fields import Json, number, record, records, text
 from .output import bold, dim
 from .seat import status_label
 
-__all__ = ["build_start", "build_stop"]
+__all__ = ["build_release", "build_start", "build_stop"]
 
 
 def build_start(parser: Parser) -> None:
@@ -34,6 +34,18 @@ def build_stop(parser: Parser) -> None:
     parser.set_defaults(run=_stop)
     parser.example("inspan stop review", "and `inspan start review` goes on later")
     parser.example("inspan stop review --wait", "returns when the harness's process is gone")
+
+
+def build_release(parser: Parser) -> None:
+    """Adds the arguments of `release`."""
+    parser.name("seat", "seat", "the seat")
+    parser.set_defaults(run=_release)
+    parser.example("inspan release review", "once the limit has ended, or somebody has signed in")
+
+
+def _release(context: Context, args: Namespace) -> int:
+    _tell(context, record(context.call("POST", at("seats", args.seat, "release"), body={})))
+    return Exit.OK
 
 
 def _start(context: Context, args: Namespace) -> int:

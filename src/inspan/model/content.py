@@ -21,11 +21,13 @@ from .conversation import (
     SessionsListed,
     SettingAnswered,
 )
+from .turn import CallError
 
 __all__ = [
     "CommandsUpdated",
     "ConfigUpdated",
     "Content",
+    "ErrorReported",
     "MessageChunk",
     "ModeUpdated",
     "Noise",
@@ -173,6 +175,13 @@ class Retrying(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, ta
     replay: bool = False
 
 
+class ErrorReported(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="error_reported"):
+    """The harness said that something failed, and did not end its turn by that: it may get over it, or be stuck."""
+
+    error: CallError
+    replay: bool = False
+
+
 class UnknownUpdate(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="unknown_update"):
     """An update of a kind that Inspan does not know, kept as it came."""
 
@@ -232,6 +241,7 @@ Content = (
     | SessionInfoUpdated
     | PermissionDenied
     | Retrying
+    | ErrorReported
     | OptionsOffered
     | SettingAnswered
     | SessionsListed

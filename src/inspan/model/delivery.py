@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-__all__ = ["CONSOLE_REASONS", "FINAL_DELIVERY_STATES", "DeliveryState", "HeldReason"]
+__all__ = ["CONSOLE_REASONS", "FINAL_DELIVERY_STATES", "FUTILE_REASONS", "DeliveryState", "HeldReason"]
 
 
 class DeliveryState(StrEnum):
@@ -49,6 +49,9 @@ class HeldReason(StrEnum):
     DRAFT = "draft"
     FOREGROUND = "foreground"
     PERSON_TYPING = "person_typing"
+    LIMITED = "limited"
+    AUTH_REQUIRED = "auth_required"
+    STUCK = "stuck"
 
 
 CONSOLE_REASONS = frozenset(
@@ -63,3 +66,6 @@ CONSOLE_REASONS = frozenset(
     }
 )
 """Reasons that a console gives, which pass by themselves: the prompt is typed once nothing stands in the way."""
+
+FUTILE_REASONS = frozenset({HeldReason.LIMITED, HeldReason.AUTH_REQUIRED, HeldReason.STUCK})
+"""Reasons why a prompt would most likely fail as the one before it did: it waits until the queue is released."""

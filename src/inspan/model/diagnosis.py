@@ -10,7 +10,11 @@ __all__ = ["Diagnosis", "DiagnosisCode", "TurnTextFailure"]
 
 Text = Annotated[str, msgspec.Meta(min_length=1)]
 
-DiagnosisCode = Literal["limited", "auth_required", "session_missing", "session_in_use", "call_failed"]
+DiagnosisCode = Literal[
+    "limited", "auth_required", "session_missing", "session_in_use", "active_run", "wedged", "call_failed"
+]
+"""What a failure is. `active_run`: the harness says that an earlier turn still runs. `wedged`: it is stuck by what it
+says or shows itself. After either of them it is restarted on the same conversation."""
 
 
 class Diagnosis(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):

@@ -14,6 +14,7 @@ from inspan.model.typing_recipe import TypingBlock
 from inspan.transports.terminal.message import check_message
 
 from .decision import Decision
+from .holds import hold_after
 from .inputs import PressKeys
 
 __all__ = [
@@ -145,6 +146,7 @@ def note_corrected(decision: Decision, reported: Reported, body: PromptCorrected
     decision.emit(
         corrected, source=reported.source, rule=reported.rule, session=reported.session, in_turn=False
     )
+    hold_after(decision, body.error)
 
 
 def note_taken_back(decision: Decision, reported: Reported, body: PromptTakenBack) -> None:

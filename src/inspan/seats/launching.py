@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from inspan.model.capability import Capabilities
-from inspan.model.delivery import DeliveryState, HeldReason
+from inspan.model.delivery import FUTILE_REASONS, DeliveryState, HeldReason
 from inspan.model.errors import UsageError
 from inspan.model.events import (
     DeliveryHeld,
@@ -42,6 +42,7 @@ from .inputs import (
 )
 from .one_shot import check_start, is_done
 from .permissions import close_permissions
+from .stuck import is_restarting
 
 __all__ = [
     "choose_attempt",
@@ -60,6 +61,8 @@ __all__ = [
     "start_seat",
     "stop_seat",
 ]
+
+_LAUNCH_RULES = {"operator": "start", "prompt": "send", "stuck": "turn.stuck"}
 
 
 def choose_attempt(
@@ -127,7 +130,7 @@ def request_launch(
     decision: Decision,
     attempt: Literal["fresh", "resume", "fork"],
     *,
-    by: Literal["operator", "prompt"],
+    by: Literal["operator", "prompt", "stuck"],
     chosen: SessionReference | None = None,
 ) -> None:
     """Decides on a launch; `chosen` is resumed in the place of the seat's own conversation."""
@@ -141,8 +144,8 @@ def request_launch(
             reference=references[attempt],
             by=by,
         ),
-        source=Source.OPERATOR,
-        rule="start" if by == "operator" else "send",
+        source=Source.CORE if by == "stuck" else Source.OPERATOR,
+        rule=_LAUNCH_RULES[by],
         launch=launch,
     )
 
@@ -345,6 +348,9 @@ def end_launch(decision: Decision, seen: ProcessExited | HolderLost) -> None:
     close_permissions(decision, AnsweredBy.LAUNCH_END, "the harness is gone")
     is_exit = isinstance(seen, ProcessExited)
     session_failed = not decision.seat.session_open and launch.error is not None
+    stuck = decision.seat.stuck
+    is_stuck = stuck is not None and stuck.launch == launch.id
+    restarts = is_restarting(decision.seat, launch)
     done = is_done(decision, seen)
     if done:
         reason, why = "done", HeldReason.HARNESS_EXITED
@@ -356,7 +362,9 @@ def end_launch(decision: Decision, seen: ProcessExited | HolderLost) -> None:
         reason, why = "exit", HeldReason.HARNESS_EXITED
     else:
         reason, why = "holder_lost", HeldReason.HOLDER_LOST
-    if launch.attempt != "fresh" and session_failed:
+    if is_stuck and launch.stopped_by == "core":
+        why = HeldReason.HARNESS_EXITED if restarts else HeldReason.STUCK
+    elif launch.attempt != "fresh" and session_failed:
         why = HeldReason.AWAITING_DECISION
     error = _end_error(seen, stopped=reason == "stopped")
     if reason == "failed" and launch.error is not None:
@@ -377,7 +385,11 @@ def end_launch(decision: Decision, seen: ProcessExited | HolderLost) -> None:
         source=Source.PROCESS,
         rule=rule,
     )
-    if not done:
+    waits = any(prompt.held not in FUTILE_REASONS for prompt in decision.seat.queue)
+    if restarts and (waits or not decision.context.is_one_shot):
+        # The queue is kept as it is, and goes on once the conversation is open again.
+        request_launch(decision, "resume", by="stuck")
+    elif not done:
         hold_queue(decision, why, None if reason == "stopped" else error)
 
 

@@ -27,13 +27,16 @@ from inspan.plugin.last_words import read_last_words
 
 from .console_turns import DERIVED, check_typable, type_next
 from .decision import Decision
+from .holds import hold_after, hold_newcomer
 from .inputs import QueuePrompt, TurnFellQuiet, WithdrawDelivery, WriteEnded
 from .launching import choose_attempt, request_launch
 from .one_shot import stop_to_cancel
 from .permissions import close_permissions
+from .stuck import note_refused
 
 __all__ = [
     "cancel_turn",
+    "go_on",
     "launch_next",
     "note_accepted",
     "note_answered",
@@ -84,6 +87,12 @@ def queue_prompt(decision: Decision, command: QueuePrompt) -> None:
         rule="send",
         in_turn=False,
     )
+    if not hold_newcomer(decision, command.delivery):
+        go_on(decision)
+
+
+def go_on(decision: Decision) -> None:
+    """Sends the first prompt of the queue, or starts the harness for it."""
     if decision.launch is None:
         _launch_for_queue(decision)
     else:
@@ -287,6 +296,8 @@ def note_answered(decision: Decision, reported: Reported, body: PromptAnswered) 
         rule=rule,
         session=session,
     )
+    hold_after(decision, error)
+    note_refused(decision, flight, error)
 
 
 def note_quiet(decision: Decision, seen: TurnFellQuiet) -> None:

@@ -37,7 +37,7 @@ from inspan.model.evidence import AUTHORITY
 from inspan.model.permission import AnsweredBy, Decision
 from inspan.model.state import SeatState
 from inspan.model.turn import CallError
-from inspan.model.turn_events import TurnCorrected
+from inspan.model.turn_events import QueueReleased, TurnCorrected
 from inspan.model.views import PermissionView, TurnView
 
 from .records import DeliveryRecord, PermissionRecord, TurnRecord
@@ -102,7 +102,7 @@ def fold_records(tables: Projector, change: Change) -> None:
             _open_permission(tables, change, event)
         case PermissionAnswered():
             _close_permission(tables, change, event)
-        case LaunchRequested():
+        case LaunchRequested() | QueueReleased():
             _release_held(tables, change)
         case LaunchEnded() | SeatAdded():
             _close_lost_permissions(tables, change)
@@ -139,7 +139,7 @@ def _hold(tables: Projector, change: Change, event: DeliveryHeld) -> None:
 
 
 def _release_held(tables: Projector, change: Change) -> None:
-    """A new launch is a new chance for what waited."""
+    """A new launch is a new chance for what waited, and so is a release."""
     if change.before is None:
         return
     was_held = {prompt.delivery for prompt in change.before.queue if prompt.held}

@@ -28,6 +28,7 @@ UPCASTERS: dict[tuple[str, int], Upcaster] = {
     ("delivery_queued", 1): _GREW,
     ("turn_ended", 1): _GREW,
     ("usage", 1): _GREW,
+    ("delivery_held", 1): _GREW,
 }
 """(type, version) to the function that leads to the version after."""
 

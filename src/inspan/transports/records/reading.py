@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from inspan.model.content import ConfigUpdated, MessageChunk, PermissionDenied, ToolCallUpdated
+from inspan.model.content import ConfigUpdated, ErrorReported, MessageChunk, PermissionDenied, ToolCallUpdated
 from inspan.model.records import DenialRule, EndRule, RecordRule, RetryRule, TextRule, ToolRule, UsageRule
 from inspan.model.reports import WillRetry
 from inspan.model.turn import Usage, UsageKind
@@ -96,6 +96,7 @@ def apply_rule(
             _say_retry(telling, rule.retry, here)
         if rule.error is not None:
             telling.state.error = read_error(rule.error, here)
+            telling.report(ErrorReported(error=telling.state.error), "error")
             telling.is_changed = True
         if rule.ends is not None:
             end_turn(rule.ends, here)
