@@ -17,6 +17,7 @@ from inspan.model.console_views import ResizeTerminal
 from inspan.model.errors import UsageError
 from inspan.model.evidence import Source
 from inspan.model.permission import AnsweredBy, Decision, NeedsInputKind
+from inspan.model.session import ResumeOutcome
 from inspan.model.views import AddSeat, SeatView, SendPrompt
 from inspan.seats.core import Seats
 from inspan.store import open_store
@@ -475,5 +476,32 @@ def test_a_fault_of_ours_in_a_look_is_shown_and_the_next_look_goes_on(
             assert (view.status, view.problem and view.problem.code) == ("unknown", "internal")
             view = await until(seats, "worker", lambda v: v.problem is None)
             view = await until(seats, "worker", lambda v: v.status == "running")
+
+    on_ground(story)
+
+
+@pytest.mark.requirement("H-C14", "L7")
+def test_a_conversation_that_is_resumed_in_a_console_is_open_once_its_prompt_line_is_seen_and_no_sooner() -> (
+    None
+):
+    async def story(ground: ConsoleGround) -> None:
+        ground.consoles.words = ("trust",)
+        async with ground.seats() as seats:
+            await ground.add(seats)
+            await seats.start_seat("worker", session="s-1")
+            view = await until(seats, "worker", lambda v: v.status == "needs_input")
+            assert (view.session.open, view.session.resume_outcome) == (False, None)
+            await ground.press(seats, "i")
+            view = await until(seats, "worker", is_ready)
+            assert (view.session.open, view.session.id) == (True, "s-1")
+            assert view.session.resume_outcome is ResumeOutcome.RESUMED
+            await seats.stop_seat("worker")
+            await until(seats, "worker", lambda v: v.status == "stopped")
+            await seats.start_seat("worker")
+            await until(seats, "worker", lambda v: v.status == "needs_input")
+            assert list(await seats.list_permissions())
+            await ground.press(seats, "i")
+            view = await until(seats, "worker", is_ready)
+            assert (view.session.id, view.launch and view.launch.attempt) == ("s-1", "resume")
 
     on_ground(story)

@@ -348,7 +348,7 @@ def test_a_flood_is_taken_and_the_seat_still_answers() -> None:
     on_ground(story)
 
 
-@pytest.mark.requirement("H-C10")
+@pytest.mark.requirement("H-C10", "H-C16")
 def test_what_happened_while_no_daemon_ran_is_taken_in_order_and_once() -> None:
     async def story(ground: ConsoleGround) -> None:
         ground.order("slow 1.5")
