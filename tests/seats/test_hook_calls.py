@@ -16,10 +16,12 @@ from inspan.model.installation import ConfigFolder
 from inspan.model.manifest import Manifest
 from inspan.model.views import AddSeat
 from inspan.seats.core import Seats, open_seats
-from inspan.seats.hook_launch import choose_seat_install
+from inspan.seats.hook_launch import choose_seat_install, install_own_hooks
+from inspan.seats.isolation import Surroundings
 from inspan.store import open_store
 from support.console_ground import ConsoleGround, ConsoleHarnesses, open_console_ground
 from support.hook_ground import HOOKS, SEAT_FILE
+from support.seat_ground import until
 
 SHARED = HookInstall(
     scope="shared", path="{config}/settings.json", entry='{"command": "{command}"}', needs="Trust it once."
@@ -31,7 +33,7 @@ class HookedHarnesses(ConsoleHarnesses):
     """A host whose one harness has hooks, which its manifest tells too."""
 
     def manifest(self, harness: str) -> Manifest:
-        config = ConfigFolder(folder="~/.made-up", variable="MADE_UP_HOME")
+        config = ConfigFolder(folder="~/.made-up", variable="MADE_UP_HOME", isolation="whole")
         return msgspec.structs.replace(super().manifest(harness), hooks=self.hooks, config=config)
 
 
@@ -141,3 +143,44 @@ def test_a_seat_without_hooks_says_so() -> None:
         assert (view.is_off, view.is_told) == (True, False)
 
     on_ground(story, SEAT_FILE, INSPAN_NO_HOOKS="1")
+
+
+@pytest.mark.requirement("H-A30")
+def test_a_seat_with_a_configuration_folder_of_its_own_is_told_there_by_itself() -> None:
+    async def story(ground: ConsoleGround, seats: Seats) -> None:
+        request = AddSeat(name="worker", harness="made-up", workspace=str(ground.workspace), isolated=True)
+        await seats.add_seat(request)
+        before = await seats.show_hooks("worker")
+        assert [one.state for one in before.places] == ["absent"]
+        file = Path(before.places[0].path)
+        assert not file.is_relative_to(ground.path / ".made-up")
+        await seats.start_seat("worker")
+        await until(seats, "worker", lambda v: v.launch is not None and v.launch.pid is not None)
+        assert (await seats.show_hooks("worker")).places[0].state == "installed"
+        assert not (ground.path / ".made-up").exists(), "the operator's own is not touched"
+
+    on_ground(story, msgspec.structs.replace(SHARED, needs=""))
+
+
+@pytest.mark.parametrize("why", ["a person is asked", "a link leads out", "it cannot be read"])
+def test_a_configuration_folder_of_its_own_is_left_alone_where_more_would_be_touched(
+    tmp_path: Path, why: str
+) -> None:
+    folder, outside = tmp_path / "own", tmp_path / "operator.json"
+    folder.mkdir()
+    outside.write_text(MINE)
+    file = folder / "settings.json"
+    match why:
+        case "a link leads out":
+            file.symlink_to(outside)
+        case "it cannot be read":
+            file.write_text("no json")
+        case _:
+            file.write_text(MINE)
+    install = SHARED if why == "a person is asked" else msgspec.structs.replace(SHARED, needs="")
+    settings = msgspec.structs.replace(HOOKS, install=(install,))
+    config = ConfigFolder(folder="~/.made-up", variable="MADE_UP_HOME", isolation="whole")
+    around = Surroundings(inherited={}, given={"MADE_UP_HOME": str(folder)}, folder=folder)
+    before = file.read_text()
+    install_own_hooks(settings, config, around, "/w")
+    assert (file.read_text(), outside.read_text()) == (before, MINE)

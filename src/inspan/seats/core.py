@@ -69,6 +69,7 @@ class Seats(HarnessCalls, HookCalls, RequestCalls, SessionCalls, ConsoleCalls, S
             store=store, harnesses=harnesses, launches=launches, environ=environ
         )
         self._environ = environ
+        self._launches = launches
         self._runner = LaunchRunner(store=store, planner=harnesses, launches=launches, environ=environ)
         self._actors: dict[str, SeatActor] = {}
         self._tasks: set[asyncio.Task[None]] = set()

@@ -19,7 +19,8 @@ from inspan.transports import TERMINAL
 
 from .actor import SeatActor
 from .harnesses import Harnesses
-from .hook_launch import NO_HOOKS, choose_seat_install
+from .hook_launch import NO_HOOKS, choose_seat_install, is_off
+from .isolation import surround
 
 __all__ = ["HookCalls"]
 
@@ -29,6 +30,7 @@ class _Target(msgspec.Struct, frozen=True, kw_only=True):
     environ: Mapping[str, str]
     seat: str = ""
     workspace: str = ""
+    folder: Path | None = None
 
 
 class HookCalls(ABC):
@@ -36,6 +38,7 @@ class HookCalls(ABC):
 
     _harnesses: Harnesses
     _environ: Mapping[str, str]
+    _launches: Path
 
     @abstractmethod
     def actor(self, name: str) -> SeatActor:
@@ -81,9 +84,11 @@ class HookCalls(ABC):
             )
         if state is None:
             return _Target(manifest=manifest, environ=self._environ)
+        around = surround(state, manifest, launches=self._launches, environ=self._environ)
         return _Target(
             manifest=manifest,
-            environ={**self._environ, **state.environment},
+            environ={**around.inherited, **around.given},
+            folder=around.folder,
             seat=state.name,
             workspace=state.workspace,
         )
@@ -133,18 +138,20 @@ def _place(found: _Target, install: HookInstall) -> HookPlaceView:
 
 def _view(found: _Target, places: tuple[HookPlaceView, ...]) -> HooksView:
     manifest = found.manifest
-    is_off = bool(found.environ.get(NO_HOOKS))
-    is_told = not is_off and any(one.state in ("each_launch", "installed", "outdated") for one in places)
+    off = is_off(found.environ)
+    is_told = not off and any(one.state in ("each_launch", "installed", "outdated") for one in places)
     if not any(mode.transport == TERMINAL for mode in manifest.modes.values()):
         note = f"{manifest.name} has no mode that runs its console, which alone listens to hooks."
-    elif is_off:
+    elif off:
         note = f"{NO_HOOKS} is set, so that it does without hooks."
     elif any(one.state == "each_launch" for one in places):
         note = "Each launch of its console is told of its hooks by itself; nothing has to be installed."
     elif is_told:
         note = "Its console tells a seat; outside a seat its hooks do nothing."
+    elif found.folder is not None:
+        note = "The seat's own configuration folder is told at its next launch, where nobody has to be asked."
     else:
         note = f"`inspan hooks install {found.seat or manifest.id}` puts them into the operator's own file."
     return HooksView(
-        harness=manifest.id, seat=found.seat, places=places, is_told=is_told, is_off=is_off, note=note
+        harness=manifest.id, seat=found.seat, places=places, is_told=is_told, is_off=off, note=note
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -9,16 +10,22 @@ from pathlib import Path
 import msgspec
 
 from inspan.hooks.entries import render_document
+from inspan.hooks.installing import install_hooks, locate
+from inspan.model.errors import UsageError
 from inspan.model.hooks import HookInstall, HookSettings
 from inspan.model.ids import new_nonce
+from inspan.model.installation import ConfigFolder
 from inspan.model.plan import LaunchPlan, PlanFile
 
 from .hook_post import hash_token
+from .isolation import Surroundings
 
-__all__ = ["NO_HOOKS", "HookedPlan", "choose_seat_install", "tell_hooks"]
+__all__ = ["NO_HOOKS", "HookedPlan", "choose_seat_install", "install_own_hooks", "is_off", "tell_hooks"]
 
 NO_HOOKS = "INSPAN_NO_HOOKS"
 """A variable of a seat, or of the daemon, that keeps the harness from being told of hooks."""
+
+_log = logging.getLogger("inspan.seats")
 
 _FOLDER = "told"
 """Where in a launch's folder its files for the harness's hooks are."""
@@ -63,6 +70,34 @@ def tell_hooks(
     return HookedPlan(plan=told, variables=variables, token_hash=hash_token(token))
 
 
+def install_own_hooks(
+    settings: HookSettings, config: ConfigFolder, around: Surroundings, workspace: str
+) -> None:
+    """Tells the harness in the seat's own configuration folder, where it has one and no launch is told by itself.
+
+    Nothing outside that folder is touched, and nothing that a person would be asked about. Where it fails, the harness
+    is started without hooks all the same.
+    """
+    environ = {**around.inherited, **around.given}
+    if around.folder is None or is_off(environ) or choose_seat_install(settings, environ) is not None:
+        return
+    for install in settings.install:
+        if install.scope != "shared" or install.needs or "{workspace}" in install.path:
+            continue
+        try:
+            path = locate(install, config, environ, workspace)
+            if Path(os.path.realpath(path)).is_relative_to(os.path.realpath(around.folder)):
+                install_hooks(install, path, settings.names)
+                return
+        except UsageError as error:
+            _log.warning("hooks are not told in %s: %s", around.folder, error.code)
+
+
+def is_off(environ: Mapping[str, str]) -> bool:
+    """Whether the harness does without hooks."""
+    return bool(environ.get(NO_HOOKS))
+
+
 def choose_seat_install(settings: HookSettings, environ: Mapping[str, str]) -> HookInstall | None:
     """The first way for one launch alone that takes nothing from the operator; `None` where there is none."""
     for install in settings.install:
@@ -76,7 +111,7 @@ def _told(plan: LaunchPlan, folder: Path, environ: Mapping[str, str], given: Map
     settings = plan.settings.hooks
     if not settings.events:
         return plan
-    if given.get(NO_HOOKS) or environ.get(NO_HOOKS):
+    if is_off({**environ, **given}):
         quiet = msgspec.structs.replace(plan.settings, hooks=HookSettings())
         return msgspec.structs.replace(plan, settings=quiet)
     install = choose_seat_install(settings, {**environ, **plan.environment, **given})

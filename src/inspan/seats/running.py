@@ -37,7 +37,7 @@ from .handshake import watch_handshake
 from .harnesses import Harnesses
 from .holder_calls import insist, part_from, put_first
 from .hook_following import follow_hooks, take_left_hooks
-from .hook_launch import tell_hooks
+from .hook_launch import install_own_hooks, tell_hooks
 from .inputs import (
     HolderLost,
     HolderUp,
@@ -175,6 +175,8 @@ class LaunchRunner:
             plan = with_settings(
                 await plan_launch(self._planner, self._store, state, live, around), state.settings
             )
+            config = self._planner.registry.manifest(state.harness).config
+            await asyncio.to_thread(install_own_hooks, plan.settings.hooks, config, around, state.workspace)
             hooked = tell_hooks(plan, folder, actor.name, around.inherited, around.given)
             plan = hooked.plan
             if actor.stop_wanted.is_set():
@@ -400,6 +402,8 @@ class LaunchRunner:
         self, actor: SeatActor, link: Link | None, launch: str, folder: Path, exited: HarnessExit | None
     ) -> None:
         """Records the end: first what was said last, then what became of the last writes, then the end."""
+        # Before the end stands in the log: a daemon that dies in between comes back to it.
+        await self._surroundings.stop_background(actor.state, launch)
         if link is not None:
             await take_left_hooks(actor, link, folder)
             await actor.finish(link)
