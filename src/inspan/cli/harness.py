@@ -169,6 +169,8 @@ def _tell(output: Output, harness: Json) -> None:
         ],
         indent=2,
     )
+    for one in records(harness, "background"):
+        output.line("  ", dim("leaves  "), _left_behind(one))
     for quirk in texts(harness, "quirks"):
         output.line("  ", dim("quirk  "), quirk)
     for mode in records(harness, "modes"):
@@ -211,6 +213,12 @@ def _variables(harness: Json) -> str:
         if names
     ]
     return "; ".join(parts)
+
+
+def _left_behind(process: Json) -> str:
+    fate = "is left alone" if text(process, "at_end") == "leave" else "is stopped with its launch"
+    off = text(process, "off")
+    return f"{text(process, 'name')}, which {fate}{f'; switched off by {off}' if off else ''}"
 
 
 def _config(config: Json) -> str:

@@ -6,6 +6,7 @@ gone, and `stop_orphans` stops what it left running. The program itself is in `p
 
 from __future__ import annotations
 
+from .background import stop_background
 from .chunks import Chunks, TerminalPieces
 from .client import HolderConnection, connect_holder
 from .disk import LaunchDisk, OperationRecord, StartFailure
@@ -49,6 +50,7 @@ __all__ = [
     "liveness",
     "start_holder",
     "start_time",
+    "stop_background",
     "stop_orphans",
     "this_process",
 ]

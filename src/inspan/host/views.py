@@ -73,6 +73,7 @@ def view_harness(
         auth_variables=manifest.sign_in.environment,
         locators=manifest.sign_in.locators,
         config=manifest.config if manifest.config != ConfigFolder() else None,
+        background=manifest.background,
         quirks=tuple(quirk.text for quirk in manifest.quirks),
         plugin=plugin,
         installed=_see_program(manifest, environ),

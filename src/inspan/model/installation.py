@@ -6,7 +6,16 @@ from typing import Annotated, Literal
 
 import msgspec
 
-__all__ = ["FORWARD_AUTH", "ConfigFolder", "ConfigSeed", "Program", "SeedKind", "SignIn", "VersionProbe"]
+__all__ = [
+    "FORWARD_AUTH",
+    "BackgroundProcess",
+    "ConfigFolder",
+    "ConfigSeed",
+    "Program",
+    "SeedKind",
+    "SignIn",
+    "VersionProbe",
+]
 
 EnvName = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
 Text = Annotated[str, msgspec.Meta(min_length=1)]
@@ -113,6 +122,31 @@ class ConfigFolder(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     required: bool = False
     seed: tuple[ConfigSeed, ...] = ()
     note: str = ""
+    source: str = ""
+    verified: str = ""
+
+
+class BackgroundProcess(
+    msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True
+):
+    """A process of the harness's own that outlives it, such as a daemon or a hub.
+
+    It is known by the mark of its launch in its environment, and by this pattern among what bears that mark. What
+    does not bear the mark is never touched, whatever it is called.
+
+    Attributes:
+        name: What it is, for people.
+        pattern: Regular expression, searched in its command line.
+        at_end: What becomes of it once its launch is over: `stop` stops it with its process group.
+        off: How it is switched off, for people; empty where that is not known.
+        source: Where the fact comes from.
+        verified: Date and version.
+    """
+
+    name: Text
+    pattern: Text
+    at_end: Literal["stop", "leave"] = "stop"
+    off: str = ""
     source: str = ""
     verified: str = ""
 

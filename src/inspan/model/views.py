@@ -16,7 +16,7 @@ from .conversation import OfferedOption
 from .delivery import DeliveryState, HeldReason
 from .evidence import Source
 from .harness_views import ModeView
-from .installation import ConfigFolder
+from .installation import BackgroundProcess, ConfigFolder
 from .permission import AnsweredBy, Decision, NeedsInputKind, PermissionOption, ToolCall
 from .plan import ProbeResult, Problem
 from .posture import Posture
@@ -409,6 +409,7 @@ class HarnessView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
         sign_in: How to sign in.
         auth_variables: Variables that sign in; they are handed to a seat's harness on request.
         locators: Variables that say where its provider is; they are always handed over.
+        background: Processes of its own that outlive it, and what becomes of them.
         config: Where its configuration lies, and how far that keeps two seats apart.
         quirks: What is odd about it.
         plugin: `none`, `ready`, `missing`, `incompatible` or `untrusted`.
@@ -436,6 +437,7 @@ class HarnessView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     sign_in: str = ""
     auth_variables: tuple[str, ...] = ()
     locators: tuple[str, ...] = ()
+    background: tuple[BackgroundProcess, ...] = ()
     config: ConfigFolder | None = None
     quirks: tuple[str, ...] = ()
     plugin: Literal["none", "ready", "missing", "incompatible", "untrusted"] = "none"

@@ -38,6 +38,7 @@ def find_contradictions(manifest: Manifest) -> list[Fault]:
         *_check_sign_in(manifest),
         *_check_session(manifest),
         *check_config(manifest),
+        *_check_background(manifest),
         *check_hooks(manifest),
         *check_resources(manifest),
     ]
@@ -116,6 +117,20 @@ def _check_paths(paths: tuple[str, ...], at: str) -> Iterator[Fault]:
                 problem=f"is {path!r}",
                 expected="an absolute path, or one that begins with ~/",
             )
+
+
+def _check_background(manifest: Manifest) -> Iterator[Fault]:
+    for index, one in enumerate(manifest.background):
+        at = f"background[{index}].pattern"
+        yield from _check_pattern(one.pattern, at)
+        if _compiles(one.pattern) and re.search(one.pattern, ""):
+            yield Fault(
+                key_path=at, problem="matches every command line", expected="words of this process alone"
+            )
+
+
+def _compiles(pattern: str) -> bool:
+    return not list(_check_pattern(pattern, ""))
 
 
 def _check_session(manifest: Manifest) -> Iterator[Fault]:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
 
+from inspan.holder import stop_background
 from inspan.model.errors import InspanError
 from inspan.model.state import SeatState
 from inspan.model.turn import CallError
@@ -21,6 +23,8 @@ from .isolation import Surroundings, forget_config, show_config, surround, withh
 from .seeding import prepare_config
 
 __all__ = ["SeatSurroundings"]
+
+_log = logging.getLogger("inspan.seats")
 
 
 class SeatSurroundings:
@@ -81,6 +85,18 @@ class SeatSurroundings:
             if any(one.kind == "sign_in" for one in manifest.config.seed):
                 hints.append("Made with --share sign_in, it has yours.")
         return msgspec.structs.replace(error, hint=" ".join(filter(None, hints)))
+
+    async def stop_background(self, state: SeatState | None, launch: str) -> None:
+        """Stops what the harness left running of its own, as its manifest says; nothing but of this launch."""
+        if state is None:
+            return
+        try:
+            known = self._harnesses.registry.manifest(state.harness).background
+        except InspanError:
+            return
+        done = await stop_background(launch, [one.pattern for one in known if one.at_end == "stop"])
+        if done.remaining:
+            _log.warning("launch %s left %d processes that do not end", launch, len(done.remaining))
 
     async def remove(self, state: SeatState) -> None:
         """Removes the configuration folder of a seat that was removed, unless another seat uses it."""
