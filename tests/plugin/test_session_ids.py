@@ -61,7 +61,7 @@ def test_the_one_session_of_the_workspace_that_was_written_since_the_launch_is_i
     assert look_up(tmp_path) == (IdentityState.KNOWN, "s-1")
 
 
-@pytest.mark.requirement("H-A26")
+@pytest.mark.requirement("H-A26", "L7")
 def test_several_that_qualify_are_ambiguous_and_none_is_not_yet(tmp_path: Path) -> None:
     assert look_up(tmp_path / "nowhere") == (IdentityState.NOT_YET, None)
     assert look_up(tmp_path) == (IdentityState.NOT_YET, None)

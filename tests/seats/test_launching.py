@@ -73,6 +73,7 @@ def test_a_composite_session_id_is_kept_whole() -> None:
     assert reference.id == "agent-1/conversation-2"
 
 
+@pytest.mark.requirement("L7")
 def test_an_exited_seat_resumes_its_conversation_with_the_next_prompt() -> None:
     scene = Scene().running()
     scene.answered()
@@ -108,6 +109,7 @@ def test_only_a_supported_resume_is_tried_by_itself(support: Support) -> None:
     assert choose_attempt(scene.seat, scene.capabilities) is None
 
 
+@pytest.mark.requirement("L7")
 def test_a_session_that_is_gone_starts_nothing_in_its_place() -> None:
     scene = Scene().running()
     scene.answered()

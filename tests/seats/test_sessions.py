@@ -406,7 +406,7 @@ def test_a_chosen_session_of_another_workspace_is_refused_and_the_seat_keeps_its
     play(story)
 
 
-@pytest.mark.requirement("H-N25", "H-D13")
+@pytest.mark.requirement("H-N25", "H-D13", "L7")
 def test_a_session_that_is_active_in_another_seat_is_refused() -> None:
     async def story(ground: Ground, seats: Seats) -> None:
         own = session_of(await idle(seats))
