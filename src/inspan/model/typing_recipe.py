@@ -57,6 +57,8 @@ class TypingRecipe(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
         composer: How the input line is read.
         paste: `bracketed` puts the text between paste marks, where the harness asked for them; `plain` types it.
         newline: What stands for a line's end inside a paste.
+        text_end: What is typed behind every text. A blank ends a word for which the console would open a list of
+            completions, out of which the keys that submit would take one; only for consoles that drop it again.
         chunk_bytes: At most so many bytes are written at once.
         chunk_delay_s: Seconds between two such writes.
         submit: The keys that submit what was typed; always written apart from the text.
@@ -77,6 +79,7 @@ class TypingRecipe(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     composer: Composer
     paste: Literal["bracketed", "plain"] = "bracketed"
     newline: Literal["\r", "\n"] = "\r"
+    text_end: Literal["", " "] = ""
     chunk_bytes: Annotated[int, msgspec.Meta(ge=1, le=65536)] = 65536
     chunk_delay_s: Annotated[float, msgspec.Meta(ge=0, le=5)] = 0.0
     submit: Annotated[tuple[Key, ...], msgspec.Meta(min_length=1)] = ("enter",)

@@ -54,7 +54,7 @@ def encode_message(text: str, recipe: TypingRecipe, snapshot: Snapshot) -> tuple
             code="message_has_newlines",
             hint="Send one line, or put it into a file and name the file.",
         )
-    data = text.replace("\n", recipe.newline).encode("utf-8", "strict")
+    data = (text + recipe.text_end).replace("\n", recipe.newline).encode("utf-8", "strict")
     pieces = _cut(data, recipe.chunk_bytes)
     if is_bracketed:
         pieces = [PASTE_BEGIN, *pieces, PASTE_END] if len(pieces) > 1 else [PASTE_BEGIN + data + PASTE_END]

@@ -30,6 +30,11 @@ FIRST_WORK_S = 3.0
 """How long after the submission a console may be idle before its turn counts as one that was too short to be seen."""
 DIALOG_NOTED_S = 1.0
 """How often it is noted that a dialog keeps a submitted prompt from being judged."""
+INTERRUPT_AGAIN_S = 2.0
+"""How long work may go on after the keys that interrupt it before they are pressed again: a console may show work
+that it does not yet take them for."""
+INTERRUPT_TIMES = 3
+"""How often they are pressed at most."""
 IDLE_HOLDS_S = 0.3
 """How long a console must be seen idle for a turn to be over, where only its screen says so."""
 
@@ -75,6 +80,7 @@ class Typed(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         is_cancelled: It is to be interrupted.
         keys: The keys that are still to be pressed to interrupt it.
         pressed_at: When the newest of them was.
+        interrupts: How often all of them were pressed before.
         mark: What its text is known by, where the harness tells it again.
         is_witnessed: The harness itself said that it works on this text.
         turn: The harness's own id of its turn, where it told one.
@@ -96,6 +102,7 @@ class Typed(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     is_cancelled: bool = False
     keys: tuple[Key, ...] = ()
     pressed_at: datetime | None = None
+    interrupts: int = 0
     mark: str = ""
     is_witnessed: bool = False
     turn: str = ""
@@ -195,6 +202,8 @@ def _await_work(typed: Typed, sight: Sight, recipe: TypingRecipe) -> Act:
     if verdict.activity == "unknown":
         return Act(typed=typed)
     if _is_told(typed, verdict) and verdict.is_turn_over and verdict.at is not None and verdict.at > typed.at:
+        if not _is_named(typed, verdict):
+            return Act(typed=_set(typed, phase="working", idle_since=sight.now))
         return _end(typed, sight)
     waited_s = _since(typed.at, sight)
     if sight.composer == "empty":
@@ -220,24 +229,31 @@ def _await_end(typed: Typed, sight: Sight, recipe: TypingRecipe) -> Act:
         typed = _set(typed, idle_since=None) if typed.idle_since is not None else typed
         return _interrupt(typed, sight, recipe)
     since = typed.idle_since or sight.now
-    if _is_told(typed, verdict) or (sight.now - since).total_seconds() >= IDLE_HOLDS_S:
+    is_told = _is_told(typed, verdict) and _is_named(typed, verdict)
+    if is_told or (sight.now - since).total_seconds() >= IDLE_HOLDS_S:
         return _end(typed, sight)
     return Act(typed=_set(typed, idle_since=since))
 
 
 def _interrupt(typed: Typed, sight: Sight, recipe: TypingRecipe) -> Act:
     """Presses the next key that interrupts, as long as work is seen: in an idle console it would do something else."""
-    if (
-        not typed.keys
-        or sight.verdict.activity != "running"
-        or sight.block in ("foreground", "person_typing")
-    ):
+    if not typed.is_cancelled or (not typed.keys and typed.interrupts >= INTERRUPT_TIMES - 1):
+        return Act(typed=typed)
+    if sight.verdict.activity != "running" or sight.block in ("foreground", "person_typing"):
         return Act(typed=typed)
     pressed_at = typed.pressed_at
-    if pressed_at is not None and (sight.now - pressed_at).total_seconds() < recipe.interrupt_gap_s:
+    gap_s = recipe.interrupt_gap_s if typed.keys else max(INTERRUPT_AGAIN_S, recipe.interrupt_gap_s)
+    if pressed_at is not None and (sight.now - pressed_at).total_seconds() < gap_s:
         return Act(typed=typed)
-    key, rest = typed.keys[0], typed.keys[1:]
-    pressed = _set(typed, keys=rest, pressed_at=sight.now, is_writing=True)
+    keys = typed.keys or recipe.interrupt
+    pressed = _set(
+        typed,
+        keys=keys[1:],
+        interrupts=typed.interrupts + (0 if typed.keys else 1),
+        pressed_at=sight.now,
+        is_writing=True,
+    )
+    key = keys[0]
     return Act(typed=pressed, keys=(key,), press="interrupt")
 
 
@@ -274,6 +290,12 @@ def _is_told(typed: Typed, verdict: Verdict) -> bool:
     if verdict.source is Source.HOOK:
         return typed.is_witnessed and verdict.is_turn_over
     return verdict.source in (Source.PROGRAM_STATUS, Source.PROTOCOL)
+
+
+def _is_named(typed: Typed, verdict: Verdict) -> bool:
+    """Whether it is known what a turn failed with, if it failed: some tell only that, and show the rest a moment later."""
+    error = _new_error(typed, verdict)
+    return error is None or error.code is not None
 
 
 def _since(at: datetime, sight: Sight) -> float:

@@ -1,0 +1,76 @@
+"""The typist where real consoles showed that a look, a key or a word was not enough."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import msgspec
+import pytest
+
+from inspan.model.console import KeptError
+from inspan.model.evidence import Source
+from inspan.model.typing_recipe import Composer, TypingRecipe
+from inspan.transports.terminal.arbitration import Verdict
+from inspan.transports.terminal.message import encode_message
+from inspan.transports.terminal.screen import CursorPlace, ScreenSize, Snapshot
+from inspan.transports.terminal.typist import Sight, Typed, take_step
+
+BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
+RECIPE = TypingRecipe(composer=Composer(home="^> "))
+WORKING = Verdict(activity="running", source=Source.PROGRAM_STATUS, rule="status.working")
+SUBMITTED = Typed(delivery="d", at=BEGIN, phase="working")
+
+
+def sight(after_s: float, verdict: Verdict) -> Sight:
+    return Sight(now=BEGIN + timedelta(seconds=after_s), verdict=verdict, composer="empty", block="")
+
+
+def test_work_that_goes_on_after_its_interrupt_is_interrupted_again_and_not_for_ever() -> None:
+    typed = msgspec.structs.replace(SUBMITTED, is_cancelled=True, keys=RECIPE.interrupt)
+    pressed: list[float] = []
+    for tick in range(200):
+        act = take_step(typed, sight(tick / 10, WORKING), RECIPE)
+        assert act.typed is not None
+        typed = msgspec.structs.replace(act.typed, is_writing=False)
+        if act.keys:
+            assert (act.keys, act.press) == (("escape",), "interrupt")
+            pressed.append(tick / 10)
+    assert pressed == [0.0, 2.0, 4.0]
+
+
+def test_work_that_nobody_interrupted_is_left_alone() -> None:
+    for tick in range(50):
+        assert take_step(SUBMITTED, sight(tick, WORKING), RECIPE).keys == ()
+
+
+@pytest.mark.parametrize("phase", ["submitted", "working"])
+def test_a_turn_that_is_only_told_to_have_failed_waits_a_moment_for_what_it_failed_with(phase: str) -> None:
+    typed = msgspec.structs.replace(SUBMITTED, phase=phase)
+    failed = Verdict(
+        activity="idle",
+        source=Source.PROGRAM_STATUS,
+        rule="status.error",
+        at=BEGIN + timedelta(seconds=1),
+        is_turn_over=True,
+        error=KeptError(message="429"),
+    )
+    act = take_step(typed, sight(1, failed), RECIPE)
+    assert (act.ending, act.typed is None) == (None, False)
+    assert act.typed is not None
+    error = KeptError(rule="limit", message="429", code="limited")
+    named = msgspec.structs.replace(failed, error=error)
+    assert take_step(act.typed, sight(1.01, named), RECIPE).ending == "limited"
+    assert take_step(act.typed, sight(1.4, failed), RECIPE).ending == "failed"
+
+
+def test_what_ends_a_text_is_inside_its_paste() -> None:
+    snapshot = Snapshot(
+        size=ScreenSize(rows=2, columns=20),
+        lines=("", ""),
+        cursor=CursorPlace(row=0, column=0, is_visible=True),
+        revision=1,
+        modes=frozenset({2004}),
+    )
+    ended = msgspec.structs.replace(RECIPE, text_end=" ")
+    assert encode_message("see @a", RECIPE, snapshot) == (b"\x1b[200~see @a\x1b[201~",)
+    assert encode_message("see @a", ended, snapshot) == (b"\x1b[200~see @a \x1b[201~",)
