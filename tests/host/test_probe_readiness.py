@@ -104,6 +104,30 @@ def test_a_variable_that_is_set_signs_in_and_its_value_is_nowhere(tmp_path: Path
     assert "very-secret" not in repr(result)
 
 
+@pytest.mark.requirement("H-A8")
+def test_the_providers_whose_variables_are_set_are_named_and_sign_in_as_the_harness_s_own_do(
+    tmp_path: Path,
+) -> None:
+    more = """
+[[sign_in.providers]]
+id = "north"
+name = "North"
+environment = ["NORTH_KEY"]
+locators = ["NORTH_URL"]
+
+[[sign_in.providers]]
+id = "south"
+name = "South"
+environment = ["SOUTH_KEY"]
+"""
+    nobody = probe(tmp_path, more=more)
+    north = probe(tmp_path, more=more, NORTH_KEY="a secret")
+
+    assert (nobody.providers, nobody.signed_in) == ((), "unknown")
+    assert (north.providers, north.signed_in, north.signed_in_by) == (("north",), "yes", "NORTH_KEY")
+    assert "a secret" not in repr(north)
+
+
 @pytest.mark.parametrize("value", [{}, {"ACME_API_KEY": ""}])
 def test_without_a_variable_nobody_can_say_and_the_way_to_sign_in_is_told(
     tmp_path: Path, value: dict[str, str]

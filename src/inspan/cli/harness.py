@@ -305,6 +305,8 @@ def _tell_probe(output: Output, probe: Json, *, is_whole: bool) -> None:
             f"{text(one, 'program', default='not found')}, version {text(one, 'version', default='unknown')}"
         )
         output.line("  ", dim(f"needs {what}: "), toned(text(one, "is_met", default="unknown")), f"  {there}")
+    if providers := texts(probe, "providers"):
+        output.line("  ", dim("variables are set for: "), ", ".join(providers))
     if by := text(probe, "signed_in_by"):
         output.line("  ", dim("signed in, says: "), by)
     elif hint := text(probe, "sign_in_hint"):

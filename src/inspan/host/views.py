@@ -70,8 +70,8 @@ def view_harness(
             for name, bounds in program.requires.items()
         },
         sign_in=manifest.sign_in.hint,
-        auth_variables=manifest.sign_in.environment,
-        locators=manifest.sign_in.locators,
+        auth_variables=manifest.sign_in.auth_variables,
+        locators=manifest.sign_in.locator_variables,
         config=manifest.config if manifest.config != ConfigFolder() else None,
         background=manifest.background,
         quirks=tuple(quirk.text for quirk in manifest.quirks),

@@ -12,6 +12,7 @@ __all__ = [
     "ConfigFolder",
     "ConfigSeed",
     "Program",
+    "Provider",
     "SeedKind",
     "SignIn",
     "VersionProbe",
@@ -45,6 +46,26 @@ class VersionProbe(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     package: str = ""
 
 
+class Provider(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+    """A provider of models that the harness can use.
+
+    Attributes:
+        id: The harness's own id of it.
+        name: For people.
+        environment: Variables any of which signs in to it; secrets.
+        locators: Variables that say where it is, no secrets.
+        source: Where the fact comes from.
+        verified: Date and version.
+    """
+
+    id: Text
+    name: Text
+    environment: tuple[EnvName, ...] = ()
+    locators: tuple[EnvName, ...] = ()
+    source: str = ""
+    verified: str = ""
+
+
 class SignIn(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
     """How one sees, without a model call, whether somebody is signed in. Nothing that holds a secret is read.
 
@@ -52,6 +73,7 @@ class SignIn(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forb
         environment: Variables any of which signs in by itself; only whether they are set is looked at. They are
             handed to a seat's harness where its operator said so.
         locators: Variables that say where the provider is, no secrets: always handed over.
+        providers: The providers of models that it can use; their variables count as those above.
         markers: Files that a sign-in leaves, absolute or with `~`; only whether they are there is looked at.
         args: Arguments by which the program says whether somebody is signed in; none where it cannot.
         signed_in: Regular expression that its answer then holds; empty takes exit status 0 for a yes.
@@ -63,6 +85,7 @@ class SignIn(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forb
 
     environment: tuple[EnvName, ...] = ()
     locators: tuple[EnvName, ...] = ()
+    providers: tuple[Provider, ...] = ()
     markers: tuple[Text, ...] = ()
     args: tuple[str, ...] = ()
     signed_in: str = ""
@@ -70,6 +93,16 @@ class SignIn(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forb
     hint: str = ""
     source: str = ""
     verified: str = ""
+
+    @property
+    def auth_variables(self) -> tuple[str, ...]:
+        """All variables that sign in, the harness's own first."""
+        return _each((self.environment, *(one.environment for one in self.providers)))
+
+    @property
+    def locator_variables(self) -> tuple[str, ...]:
+        """All variables that say where a provider is."""
+        return _each((self.locators, *(one.locators for one in self.providers)))
 
 
 class ConfigSeed(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -178,3 +211,7 @@ class Program(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, for
     install: str = ""
     source: str = ""
     verified: str = ""
+
+
+def _each(names: tuple[tuple[str, ...], ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(name for some in names for name in some))

@@ -121,6 +121,7 @@ class LaunchPlan(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         arguments: Without the program.
         cwd: Working directory.
         environment: Variables to set, over those of the daemon.
+        merged: Variables whose value in `environment` holds what the operator set for them as well.
         strip: Variables to remove; a trailing `*` matches a prefix.
         files: Files to write before the start.
         transport: Which transport speaks to it.
@@ -135,6 +136,7 @@ class LaunchPlan(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     cwd: str
     settings: TransportSettings
     environment: dict[str, str] = {}
+    merged: tuple[str, ...] = ()
     strip: tuple[str, ...] = ()
     files: tuple[PlanFile, ...] = ()
     transport: str = "acp"
@@ -207,6 +209,7 @@ class ProbeResult(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
         signed_in: Whether somebody is signed in: `yes`, `no`, or `unknown` where it cannot be seen.
         signed_in_by: What says so, such as the name of a variable.
         sign_in_hint: How to sign in, where it is not certain that somebody is.
+        providers: Ids of the providers of models whose variables are set.
         runtime: What the harness needs beside its own program.
         programs: Each program with its modes, where not all modes start the same.
         detail: What a plugin adds.
@@ -221,6 +224,7 @@ class ProbeResult(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     signed_in: Literal["yes", "no", "unknown"] = "unknown"
     signed_in_by: str = ""
     sign_in_hint: str = ""
+    providers: tuple[str, ...] = ()
     runtime: tuple[RuntimeFound, ...] = ()
     programs: tuple[ProgramFound, ...] = ()
     detail: dict[str, Any] = {}

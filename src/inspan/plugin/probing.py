@@ -79,6 +79,9 @@ async def probe_harness(
         problems=tuple(problems),
         signed_in=sign_in.answer,
         signed_in_by=sign_in.by,
+        providers=tuple(
+            one.id for one in manifest.sign_in.providers if any(name in present for name in one.environment)
+        ),
         sign_in_hint="" if sign_in.answer == "yes" else manifest.sign_in.hint,
         runtime=tuple(runtimes),
         programs=tuple(look.found for look in looks) if len(looks) > 1 else (),
@@ -198,7 +201,7 @@ async def _look_at_sign_in(
     manifest: Manifest, environ: Mapping[str, str], present: AbstractSet[str]
 ) -> _SignedIn:
     """Secrets are never read: a variable is seen to be set, a file to be there, and the program itself is asked."""
-    name = next((one for one in manifest.sign_in.environment if one in present), None)
+    name = next((one for one in manifest.sign_in.auth_variables if one in present), None)
     if name is not None and FORWARD_AUTH in present:
         return _SignedIn("yes", name)
     kept = await _look_at_kept_sign_in(manifest, environ)

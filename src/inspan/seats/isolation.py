@@ -160,7 +160,7 @@ def withheld_auth(state: SeatState, manifest: Manifest, environ: Mapping[str, st
     if state.forwards_auth or environ.get(FORWARD_AUTH):
         return ()
     return tuple(
-        name for name in manifest.sign_in.environment if environ.get(name) and name not in state.environment
+        name for name in manifest.sign_in.auth_variables if environ.get(name) and name not in state.environment
     )
 
 
@@ -191,7 +191,7 @@ def forget_config(state: SeatState, others: Iterable[SeatState], launches: Path)
 
 def _is_needed(name: str, manifest: Manifest) -> bool:
     sign_in = manifest.sign_in
-    known = (*sign_in.locators, *sign_in.environment, manifest.config.variable)
+    known = (*sign_in.locator_variables, *sign_in.auth_variables, manifest.config.variable)
     return name in _NEEDED or name in known or name.startswith(_NEEDED_BEGINNINGS)
 
 
