@@ -9,8 +9,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from inspan.model.content import MessageChunk, ProtocolFault
-from inspan.model.delivery import DeliveryState
+from inspan.model.content import ErrorReported, MessageChunk, ProtocolFault
+from inspan.model.delivery import FUTILE_REASONS, DeliveryState
 from inspan.model.errors import UsageError
 from inspan.model.events import (
     DeliveryFailed,
@@ -45,6 +45,7 @@ from inspan.model.request_events import RequestHandedOff, RequestSettled
 from inspan.model.session import OpenedHow, ResumeOutcome
 from inspan.model.state import SeatState
 from inspan.model.turn import CallError, TurnOutcome
+from inspan.model.turn_events import QueueReleased, TurnStuck
 from inspan.seats.inputs import (
     AnswerPermission,
     CancelTurn,
@@ -54,20 +55,27 @@ from inspan.seats.inputs import (
     Input,
     LaunchPlanned,
     LaunchRefused,
+    LimitReset,
     PermissionsExpired,
     ProcessExited,
     QueuePrompt,
+    ReleaseQueue,
     RemoveSeat,
     Resumed,
     StartSeat,
     StopSeat,
+    TurnFellStuck,
     WithdrawDelivery,
     WriteEnded,
 )
 from inspan.seats.request_inputs import HandOff
+from inspan.seats.stuck import RESTARTS_IN_A_ROW
 from support.seat_scene import OPTIONS, Scene
 
 ERROR = CallError(code="call_failed", message="it failed")
+LIMITED = CallError(code="limited", message="It resets at 1pm (UTC).")
+UNSIGNED = CallError(code="auth_required", message="sign in")
+ACTIVE = CallError(code="active_run", message="already has an active run")
 _FINAL = (DeliveryStarted, DeliveryRefused, DeliveryFailed)
 
 
@@ -161,6 +169,23 @@ class AnySeat(RuleBasedStateMachine):
         self.scene.now += timedelta(seconds=seconds)
         self.observe(PermissionsExpired())
 
+    @rule(hours=st.sampled_from([0, 3]))
+    def limits_end(self, hours: int) -> None:
+        self.scene.now += timedelta(hours=hours)
+        self.observe(LimitReset())
+
+    @rule()
+    def release(self) -> None:
+        self.command(ReleaseQueue())
+
+    @rule(is_old=st.booleans())
+    def turn_falls_stuck(self, is_old: bool) -> None:
+        flight, last = self.scene.seat.in_flight, self.scene.seat.last_turn
+        if is_old and last is not None:
+            self.observe(TurnFellStuck(turn=last.turn, after_s=60))
+        elif flight is not None:
+            self.observe(TurnFellStuck(turn=flight.turn, after_s=60))
+
     @rule()
     def resumed(self) -> None:
         self.observe(Resumed())
@@ -200,6 +225,38 @@ class AnySeat(RuleBasedStateMachine):
         self.observe(HolderUp(launch=launch, pid=1, holder_pid=2))
         self.scene.report(SessionReady(session_id="s-1", how=OpenedHow.NEW), launch=launch)
 
+    @rule()
+    def a_turn_runs(self) -> None:
+        """The way that random steps rarely find: a prompt, an open session, and work on it."""
+        self.send()
+        if self.scene.seat.live_launch is not None:
+            self.session_opens()
+        flight, launch = self.scene.seat.in_flight, self.scene.seat.live_launch
+        if flight is not None and launch is not None:
+            self.observe(WriteEnded(launch=launch.id, delivery=flight.delivery, result="done"))
+            self.scene.report(PromptStarted(delivery=flight.delivery))
+
+    @rule(error=st.sampled_from([None, ERROR, LIMITED, UNSIGNED, ACTIVE]))
+    def the_turn_meets(self, error: CallError | None) -> None:
+        """It ends well, or with an error, or shows one without an end after which nothing comes."""
+        flight, launch = self.scene.seat.in_flight, self.scene.seat.live_launch
+        if flight is None or launch is None:
+            return
+        if error is ERROR:
+            self.scene.report(ErrorReported(error=error))
+            self.observe(TurnFellStuck(turn=flight.turn, after_s=60))
+            return
+        outcome = TurnOutcome.COMPLETED if error is None else TurnOutcome.FAILED
+        self.scene.report(
+            PromptAnswered(delivery=flight.delivery, outcome=outcome, raw_reason="", error=error)
+        )
+
+    @rule()
+    def a_stop_comes_to_its_end(self) -> None:
+        launch = self.scene.seat.live_launch
+        if launch is not None and launch.status == "stopping":
+            self.observe(ProcessExited(launch=launch.id, signal=9))
+
     @precondition(lambda self: bool(self.launches))
     @rule(data=st.data(), result=st.sampled_from(["done", "done", "clean", "cut"]))
     def write_ends(self, data: st.DataObject, result: str) -> None:
@@ -223,6 +280,10 @@ class AnySeat(RuleBasedStateMachine):
             PromptAnswered(delivery=delivery, outcome=TurnOutcome.COMPLETED, raw_reason="end_turn"),
             PromptAnswered(delivery=delivery, outcome=TurnOutcome.CANCELLED, raw_reason="cancelled"),
             PromptAnswered(delivery=delivery, outcome=TurnOutcome.FAILED, raw_reason="", error=ERROR),
+            PromptAnswered(delivery=delivery, outcome=TurnOutcome.LIMITED, raw_reason="", error=LIMITED),
+            PromptAnswered(delivery=delivery, outcome=TurnOutcome.FAILED, raw_reason="", error=UNSIGNED),
+            PromptAnswered(delivery=delivery, outcome=TurnOutcome.FAILED, raw_reason="", error=ACTIVE),
+            ErrorReported(error=ERROR),
             PermissionRequested(wire_id="1", tool_call=ToolCall(id="c"), options=OPTIONS),
             PermissionWithdrawn(wire_id="1"),
             MessageChunk(role="agent", text="x"),
@@ -327,6 +388,63 @@ class AnySeat(RuleBasedStateMachine):
             assert not seat.session_open
             assert seat.activity.value == "unknown"
             assert all(p.held is not None for p in seat.queue)
+
+    @invariant()
+    def a_turn_is_stuck_once_with_an_error_and_while_nobody_is_asked(self) -> None:
+        seen: set[str] = set()
+        errors: set[str | None] = set()
+        asked: set[str] = set()
+        for draft in self.scene.log:
+            match draft.event:
+                case ErrorReported():
+                    errors.add(draft.turn)
+                case TurnEnded(turn=turn, error=error) if error == ACTIVE:
+                    errors.add(turn)
+                case PermissionOpened(request=request):
+                    asked.add(request)
+                case PermissionAnswered(request=request):
+                    asked.discard(request)
+                case TurnStuck(turn=turn):
+                    assert turn not in seen
+                    assert turn in errors
+                    assert not asked
+                    seen.add(turn)
+                case _:
+                    pass
+
+    @invariant()
+    def restarts_resume_what_was_stuck_and_are_bounded(self) -> None:
+        row, newest = 0, None
+        for draft in self.scene.log:
+            match draft.event:
+                case TurnStuck():
+                    newest = draft.event
+                case LaunchRequested(by="stuck", attempt=attempt):
+                    assert newest is not None
+                    assert (newest.action, attempt) == ("restart", "resume")
+                    row += 1
+                    assert row <= RESTARTS_IN_A_ROW
+                case LaunchRequested() | TurnEnded(outcome=TurnOutcome.COMPLETED):
+                    row = 0
+                case QueueReleased(by="operator"):
+                    row = 0
+                case _:
+                    pass
+
+    @invariant()
+    def what_is_held_as_futile_is_sent_only_after_it_was_released(self) -> None:
+        held: set[str] = set()
+        for draft in self.scene.log:
+            match draft.event:
+                case DeliveryHeld(delivery=delivery, why=why):
+                    if why in FUTILE_REASONS:
+                        held.add(delivery)
+                case QueueReleased() | LaunchRequested(by="operator"):
+                    held.clear()
+                case DeliverySending(delivery=delivery):
+                    assert delivery not in held
+                case _:
+                    pass
 
     @invariant()
     def an_idle_seat_was_said_to_be_idle(self) -> None:
