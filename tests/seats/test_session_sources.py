@@ -6,6 +6,7 @@ import asyncio
 import json
 from collections.abc import Awaitable, Callable
 
+import psutil
 import pytest
 
 from inspan.model.errors import UsageError
@@ -14,7 +15,7 @@ from inspan.model.turn import TurnOutcome
 from inspan.model.views import SeatView, SendPrompt
 from inspan.seats.core import Seats
 from support.host_ground import HostGround, open_host_ground
-from support.seat_ground import until
+from support.seat_ground import is_gone, until
 
 AGENT = """
 import json, os, sys
@@ -25,6 +26,13 @@ if args[:1] == ["new"]:
     sys.stderr.write("warning: 1 update\\n")
     print("created session s-made in", args[1], "from", os.getcwd())
     sys.exit(0)
+if args[:1] == ["hangs"]:
+    import subprocess, time
+    child = subprocess.Popen(["sleep", "600"])
+    (state / "helpers").write_text(f"{os.getpid()} {child.pid}")
+    print("created session s-made", flush=True)
+    print("created session s-other", flush=True)
+    time.sleep(600)
 if args[:1] == ["broken"]:
     sys.stderr.write("not signed in\\n")
     sys.exit(3)
@@ -184,5 +192,20 @@ def test_a_command_that_makes_no_session_fails_the_launch_and_sends_nothing() ->
         assert "ended with status 3: not signed in" in view.launch.error.message
         assert (await seats.get_delivery(sent.id)).state == "held"
         assert not (ground.state / "runs.jsonl").exists()
+
+    play("command", story)
+
+
+@pytest.mark.requirement("H-D3", "H-N9")
+def test_a_helper_that_says_an_id_and_hangs_gives_its_first_id_and_leaves_no_process() -> None:
+    async def story(ground: HostGround, seats: Seats) -> None:
+        manifest = ground.folder / "manifest.toml"
+        manifest.write_text(manifest.read_text().replace('"new", "{workspace}"', '"hangs"'))
+        view = await ended(seats, "hello")
+        assert (view.session.id, view.session.provenance) == ("s-made", Provenance.COMMAND)
+        assert runs(ground)[0]["session"] == "s-made"
+        helper, child = (int(pid) for pid in (ground.state / "helpers").read_text().split())
+        assert not psutil.pid_exists(helper)  # reaped, not only ended
+        assert is_gone(child)
 
     play("command", story)

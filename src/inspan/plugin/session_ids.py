@@ -32,16 +32,19 @@ class FoundSession(msgspec.Struct, frozen=True, kw_only=True):
     why: str = ""
 
 
-def find_session_id(pattern: str, text: str) -> str | None:
+def find_session_id(pattern: str, text: str, *, first: bool = False) -> str | None:
     """The id that a text holds: the group `session` of the last match, since a banner at the end comes last.
 
     Args:
         pattern: Regular expression with a group `session`.
         text: What a harness wrote, or what a screen shows; control sequences are left out.
+        first: Take the first match instead.
     """
     found = None
     for match in re.finditer(pattern, _ESCAPES.sub("", text), re.MULTILINE):
         found = match["session"] or found
+        if first and found is not None:
+            break
     return found
 
 

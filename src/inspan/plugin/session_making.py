@@ -20,7 +20,7 @@ __all__ = ["make_session", "place_store"]
 async def make_session(
     command: SessionCommand, program: FoundProgram, environ: Mapping[str, str], *, name: str, workspace: str
 ) -> str:
-    """The id of a new session.
+    """The id of a new session: the first that the program says. One that says it and does not end is ended.
 
     Args:
         command: How the program is asked for one.
@@ -34,9 +34,13 @@ async def make_session(
     """
     args = [arg.replace("{workspace}", workspace) for arg in command.args]
     run = await run_shortly(
-        [program.path, *program.prefix, *args], environ, timeout_s=command.timeout_s, cwd=workspace
+        [program.path, *program.prefix, *args],
+        environ,
+        timeout_s=command.timeout_s,
+        cwd=workspace,
+        is_answer=lambda text: find_session_id(command.pattern, text, first=True) is not None,
     )
-    session = None if run.fault else find_session_id(command.pattern, run.output)
+    session = None if run.fault else find_session_id(command.pattern, run.output, first=True)
     if session is None:
         fault = run.fault or "named no session"
         raise HarnessError(
