@@ -79,6 +79,7 @@ ERROR_CODES: dict[str, str] = {
     "nothing_held": "No prompt is held that a release would send.",
     "nothing_to_run": "No prompt waits that a one-shot run could take.",
     "posture_unsupported": "The harness cannot honour this posture in this mode.",
+    "saved_rules_invalid": "A variable that a posture is merged with holds no rules that can be read.",
     "prompt_too_large": "The prompt does not fit into one frame.",
     "isolation_unsupported": "Nothing is known to give the harness a configuration folder of its own.",
     "isolation_required": "Seats of the harness must not share a configuration folder.",

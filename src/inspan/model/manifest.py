@@ -176,6 +176,9 @@ class PostureRule(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True,
         sandbox: The second axis.
         args: Further arguments.
         environment: Further variables.
+        merges: Which of them hold JSON that is merged with what the operator set for them, and how. `rules`: a table
+            of rules the last of which wins where several match; those saved come after these. `settings`: tables
+            at every depth, where what was saved wins.
         session_mode: The session mode to set by a protocol call before any prompt.
         config_options: Session options to set by a protocol call before any prompt.
         source: Where the fact comes from.
@@ -186,6 +189,7 @@ class PostureRule(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True,
     sandbox: Sandbox = Sandbox.NONE
     args: tuple[str, ...] = ()
     environment: dict[str, str] = {}
+    merges: dict[EnvName, Literal["rules", "settings"]] = {}
     session_mode: str | None = None
     config_options: dict[str, str] = {}
     source: str = ""

@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+import msgspec
+
 from inspan.model.capability import EvidenceLevel
-from inspan.model.manifest import LaunchArguments, Manifest, ModeManifest, Program
+from inspan.model.manifest import LaunchArguments, Manifest, ModeManifest, PostureRule, Program
 
 from .chosen_session import chooses_session
 from .config_checks import check_config
@@ -15,6 +17,7 @@ from .faults import Fault
 from .headless_checks import check_headless
 from .hook_checks import check_hooks
 from .resource_checks import check_resources
+from .saved_rules import RuleTable
 from .session_source_checks import check_session_source
 from .stream_checks import check_stream
 from .terminal_checks import check_terminal
@@ -175,9 +178,24 @@ def _check_environment(mode: ModeManifest, at: str) -> Iterator[Fault]:
     yield from _check_names(mode.environment.set, f"{at}.environment.set")
     for index, rule in enumerate(mode.postures):
         yield from _check_names(rule.environment, f"{at}.postures[{index}].environment")
+        yield from _check_merges(rule, f"{at}.postures[{index}].merges")
     for index, choice in enumerate(mode.acp.auth):
         if choice.when_env:
             yield from _check_names({choice.when_env: ""}, f"{at}.acp.auth[{index}].when_env")
+
+
+def _check_merges(rule: PostureRule, at: str) -> Iterator[Fault]:
+    for name, how in rule.merges.items():
+        try:
+            msgspec.json.decode(
+                rule.environment.get(name, ""), type=RuleTable if how == "rules" else dict[str, object]
+            )
+        except msgspec.DecodeError:
+            yield Fault(
+                key_path=f"{at}.{name}",
+                problem=f"is {how!r}, and the posture sets the variable to no such thing",
+                expected="a variable in environment that holds a JSON object",
+            )
 
 
 def _check_names(variables: dict[str, str], at: str) -> Iterator[Fault]:

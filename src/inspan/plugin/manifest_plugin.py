@@ -121,6 +121,7 @@ class ManifestPlugin(HarnessPlugin):
             program=find_program(manifest, environ, mode=request.mode),
             present=frozenset(self.context.present) - frozenset(request.withheld),
             made_session=made_session,
+            environ={name: value for name, value in environ.items() if name not in request.withheld},
         )
         source = plan.settings.session_source
         if source.store is None:

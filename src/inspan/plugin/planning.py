@@ -18,6 +18,7 @@ from inspan.model.session import Provenance
 
 from .chosen_session import chooses_session
 from .programs import FoundProgram
+from .saved_rules import merge_saved
 
 __all__ = ["build_plan", "choose_auth", "describe_postures", "find_posture"]
 
@@ -69,6 +70,7 @@ def build_plan(
     program: FoundProgram,
     present: AbstractSet[str],
     made_session: str | None = None,
+    environ: Mapping[str, str] | None = None,
 ) -> LaunchPlan:
     """The plan of a launch, from the manifest alone.
 
@@ -78,6 +80,7 @@ def build_plan(
         program: The program that was found.
         present: Names of variables that the harness's process will have from the daemon.
         made_session: The id of a session that was made for this launch.
+        environ: The daemon's variables, where the operator may have set rules that a posture is merged with.
 
     Raises:
         UsageError: `posture_unsupported`; `invalid_argument` where the mode takes no model, where a reference
@@ -148,8 +151,10 @@ def build_plan(
             rule,
             request,
             chosen={key: _fill(one, values) for key, one in variables.items()},
+            told=merge_saved(rule, {**(environ or {}), **request.environment}),
             present=present,
         ),
+        merged=tuple(rule.merges),
         strip=(
             *mode.environment.strip,
             *_conflicting(mode, _set_names(present, request.environment), request),
@@ -211,6 +216,7 @@ def _environment_of(
     request: LaunchRequest,
     *,
     chosen: Mapping[str, str],
+    told: Mapping[str, str],
     present: AbstractSet[str],
 ) -> dict[str, str]:
     """Later ones win: the manifest's, the operator's, the model's and the effort's, the posture's."""
@@ -221,7 +227,9 @@ def _environment_of(
         if name not in set_already
     }
     contested = sorted(
-        name for name, value in rule.environment.items() if request.environment.get(name, value) != value
+        name
+        for name, value in rule.environment.items()
+        if name not in rule.merges and request.environment.get(name, value) != value
     )
     if contested:
         raise UsageError(
@@ -229,7 +237,7 @@ def _environment_of(
             hint="Unset it for this seat; what it holds belongs into the harness's own settings.",
             detail={"variables": contested},
         )
-    return {**mode.environment.set, **request.environment, **made, **chosen, **rule.environment}
+    return {**mode.environment.set, **request.environment, **made, **chosen, **told}
 
 
 def _conflicting(mode: ModeManifest, is_set: AbstractSet[str], request: LaunchRequest) -> tuple[str, ...]:

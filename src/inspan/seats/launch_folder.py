@@ -87,7 +87,8 @@ def harness_environment(
     if plan.transport == TERMINAL:
         kept = {name: value for name, value in kept.items() if not name.startswith(_OUTER_TERMINAL)}
         kept |= IDENTITY.environment()
-    return {**kept, **plan.environment, **given, **hooks}
+    own = {name: value for name, value in given.items() if name not in plan.merged}
+    return {**kept, **plan.environment, **own, **hooks}
 
 
 def terminal_size(plan: LaunchPlan) -> TerminalSize | None:
