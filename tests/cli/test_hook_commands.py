@@ -87,3 +87,29 @@ def test_the_library_asks_for_hooks_too(throwaway_home: Path) -> None:
 
     del throwaway_home
     asyncio.run(asyncio.wait_for(test(), DEADLINE_S))
+
+
+@pytest.mark.parametrize(
+    ("hooks", "told"),
+    [
+        (
+            {"heard": 3, "last_event": "Stop", "dropped": {"no_token": 2}},
+            "3 events, the newest Stop; dropped no_token: 2",
+        ),
+        ({"heard": 1, "is_full": True}, "1 event; more than was kept came while no daemon listened"),
+        (None, "none are listened to"),
+    ],
+)
+def test_why_a_console_is_believed_says_what_came_of_its_hooks(
+    daemon: ScriptedHttp, hooks: dict[str, Any] | None, told: str
+) -> None:
+    explained = {
+        "seat": "review",
+        "status": "idle",
+        "activity": {"value": "idle", "source": "hook", "rule": "hook.Stop", "why": "it says so"},
+        "evidence": [],
+        "console": {"foreground": {"is_harness": True}, **({} if hooks is None else {"hooks": hooks})},
+    }
+    daemon.on("GET", "/v1/seats/review/explain", explained)
+
+    assert told in inspan("explain", "review").out

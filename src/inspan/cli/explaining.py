@@ -179,7 +179,8 @@ def _hooks(hooks: Json) -> str:
     if last := text(hooks, "last_event"):
         said += f", the newest {cut(last, 40)}"
     dropped = ", ".join(f"{name}: {count}" for name, count in record(hooks, "dropped").items())
-    return said + (f"; dropped {dropped}" if dropped else "")
+    lost = "; more than was kept came while no daemon listened" if flag(hooks, "is_full") else ""
+    return said + (f"; dropped {dropped}" if dropped else "") + lost
 
 
 def _identity(identity: Json) -> str:
