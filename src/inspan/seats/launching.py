@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from inspan.model.capability import Capabilities
-from inspan.model.delivery import FUTILE_REASONS, DeliveryState, HeldReason
+from inspan.model.delivery import CONSOLE_REASONS, FUTILE_REASONS, DeliveryState, HeldReason
 from inspan.model.errors import UsageError
 from inspan.model.events import (
     DeliveryHeld,
@@ -396,7 +396,8 @@ def end_launch(decision: Decision, seen: ProcessExited | HolderLost) -> None:
 def hold_queue(decision: Decision, why: HeldReason, error: CallError | None) -> None:
     """Every prompt that was not sent waits for a person from here on."""
     for prompt in decision.seat.queue:
-        if prompt.held is None:
+        # What a console held is held by the end of the console from now on.
+        if prompt.held is None or prompt.held in CONSOLE_REASONS:
             decision.emit(
                 DeliveryHeld(delivery=prompt.delivery, why=why, error=error),
                 source=Source.CORE,
