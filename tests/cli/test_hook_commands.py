@@ -103,7 +103,7 @@ def test_the_library_asks_for_hooks_too(throwaway_home: Path) -> None:
 def test_why_a_console_is_believed_says_what_came_of_its_hooks(
     daemon: ScriptedHttp, hooks: dict[str, Any] | None, told: str
 ) -> None:
-    explained = {
+    explained: dict[str, Any] = {
         "seat": "review",
         "status": "idle",
         "activity": {"value": "idle", "source": "hook", "rule": "hook.Stop", "why": "it says so"},
