@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import shlex
 import socket
 import subprocess
 import sys
@@ -29,7 +28,7 @@ _PAYLOAD = b'{"session_id": "1", "prompt": "' + b"a word " * 300 + b'"}'
 def run(scale: Scale) -> list[Figure]:
     """Measures all in turns; each round's value is the median of its runs."""
     runs = scale.count(_RUNS_A_ROUND, small=2)
-    command = shlex.split(command_line("Stop"))
+    command = ["/bin/sh", "-c", command_line("Stop")]
     bare = [sys.executable, "-I", "-S", "-c", "pass"]
     taken: list[float] = []
     left: list[float] = []

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 import socket
 import stat
 import subprocess
@@ -30,7 +29,7 @@ def folder() -> Iterator[Path]:
 def run(
     environment: dict[str, str], payload: bytes = b'{"a": 1}', event: str = "Stop"
 ) -> subprocess.CompletedProcess[bytes]:
-    argv = shlex.split(command_line(event))
+    argv = ["/bin/sh", "-c", command_line(event)]
     return subprocess.run(argv, input=payload, env=environment, capture_output=True, timeout=30, check=False)
 
 
@@ -53,6 +52,24 @@ def test_outside_a_seat_it_does_nothing_at_all(environment: dict[str, str], fold
     done = run(given, payload=b"x" * 100_000)
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
     assert list(folder.iterdir()) == []
+
+
+@pytest.mark.requirement("H-G6")
+def test_a_relay_or_an_interpreter_that_is_gone_stops_no_harness(folder: Path) -> None:
+    command = command_line("Stop")
+    for there in (str(Path(relay.__file__).resolve()), sys.executable):
+        gone = command.replace(there, str(folder / "gone"))
+        assert gone != command
+        for environment in ({}, seat(folder)):
+            done = subprocess.run(
+                ["/bin/sh", "-c", gone],
+                input=b"{}",
+                env=environment,
+                capture_output=True,
+                timeout=30,
+                check=False,
+            )
+            assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
 
 
 def test_an_event_reaches_who_listens_with_the_token_and_the_launch(folder: Path) -> None:
@@ -130,8 +147,8 @@ def test_whatever_it_finds_it_ends_well_and_says_nothing(folder: Path, kind: str
 
 
 def test_it_ends_well_without_any_input_and_with_strange_arguments(folder: Path) -> None:
-    argv = shlex.split(command_line("Stop"))
-    for words in (argv[:-2], [*argv[:-2], "a\nb"], [*argv, "more"]):
+    argv = [sys.executable, "-I", "-S", relay.__file__]
+    for words in (argv, [*argv, "a\nb"], [*argv, "Stop", "more", "words"]):
         done = subprocess.run(
             words, stdin=subprocess.DEVNULL, env=seat(folder), capture_output=True, timeout=30, check=False
         )
@@ -141,7 +158,7 @@ def test_it_ends_well_without_any_input_and_with_strange_arguments(folder: Path)
 
 
 def test_a_payload_that_never_ends_does_not_keep_the_harness_waiting(folder: Path) -> None:
-    argv = shlex.split(command_line("Stop"))
+    argv = ["/bin/sh", "-c", command_line("Stop")]
     process = subprocess.Popen(argv, stdin=subprocess.PIPE, env=seat(folder))
     assert process.stdin is not None
     process.stdin.write(b'{"a": ')
@@ -174,7 +191,7 @@ def test_the_spool_is_bounded_and_says_when_it_is_full(folder: Path) -> None:
 
 
 def test_many_at_once_leave_each_one_whole(folder: Path) -> None:
-    argv = shlex.split(command_line("Tool"))
+    argv = ["/bin/sh", "-c", command_line("Tool")]
     running = [subprocess.Popen(argv, stdin=subprocess.PIPE, env=seat(folder)) for _ in range(8)]
     for number, process in enumerate(running):
         process.communicate(b"%d" % number * 50_000, timeout=60)

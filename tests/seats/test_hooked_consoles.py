@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import shlex
 import subprocess
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -88,7 +87,7 @@ def environment_of(ground: ConsoleGround) -> dict[str, str]:
 
 def relay(environment: dict[str, str], event: str, payload: bytes) -> subprocess.CompletedProcess[bytes]:
     """Runs the relay as a harness does, from outside it."""
-    argv = shlex.split(command_line(event))
+    argv = ["/bin/sh", "-c", command_line(event)]
     return subprocess.run(argv, input=payload, env=environment, capture_output=True, timeout=30, check=False)
 
 

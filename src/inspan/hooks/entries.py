@@ -25,12 +25,16 @@ _PLACEHOLDER = re.compile(r"\{(command|event)\}")
 def command_line(event: str, *, made: Sequence[str] = ()) -> str:
     """What a harness runs for an event, as a shell reads it.
 
+    Outside a seat the shell itself sees that there is nothing to do. And whatever becomes of the relay, even where it
+    was removed, the command ends with status 0: several harnesses take another for an order to stop.
+
     Args:
         event: Its name.
         made: What of the file around the entry was made for it, and goes again with it.
     """
     relay_file = str(Path(relay.__file__).resolve())
-    return shlex.join([sys.executable, "-I", "-S", relay_file, event, MARKER, *(f"+{one}" for one in made)])
+    words = [sys.executable, "-I", "-S", relay_file, event, MARKER, *(f"+{one}" for one in made)]
+    return f'[ -z "$INSPAN_HOOKS" ] || {shlex.join(words)} 2>/dev/null || true'
 
 
 def render_entry(install: HookInstall, event: str, *, made: Sequence[str] = ()) -> str:
