@@ -65,6 +65,7 @@ ANSWERED: list[tuple[list[str], str, str, Any]] = [
     (["seat", "remove", "review"], "DELETE", "/v1/seats/review", SEAT),
     (["start", "review"], "POST", "/v1/seats/review/start", SEAT),
     (["stop", "review"], "POST", "/v1/seats/review/stop", SEAT),
+    (["release", "review"], "POST", "/v1/seats/review/release", SEAT),
     (["cancel", "review"], "POST", "/v1/seats/review/cancel", SEAT),
     (["harness", "list"], "GET", "/v1/harnesses", [{"id": "some-harness", "name": "Some", "modes": []}]),
     (["harness", "show", "some-harness"], "GET", "/v1/harnesses/some-harness", {"id": "some-harness"}),

@@ -63,6 +63,7 @@ def test_a_seat_goes_through_its_life(throwaway_home: Path) -> None:
             assert turn == (await client.list_turns("a", limit=1))[0] == await client.get_turn(turn.id)
             assert (await client.explain_seat("a")).seat == "a"
             assert (await client.stop_seat("a")).launch is not None
+            assert (await client.release_seat("a")).name == "a"
             assert (await client.remove_seat("a")).name == "a"
             assert await client.list_seats() == []
             assert (await client.get_harness(HARNESS)) == (await client.list_harnesses())[0]
