@@ -25,7 +25,7 @@ DIALOGS = {
     ("codex", "80x24/approval"): ("dialog.permission", [OptionKind.ALLOW_ONCE, OptionKind.ALLOW_ALWAYS, OptionKind.REJECT_ONCE], 0),
     ("gemini", "120x40/approval"): ("dialog.permission", [OptionKind.ALLOW_ONCE, OptionKind.ALLOW_ALWAYS, OptionKind.REJECT_ONCE], 0),
     ("gemini", "120x40/trust"): ("gate.trust", [OptionKind.ALLOW_ONCE, OptionKind.OTHER, OptionKind.REJECT_ONCE], 0),
-    ("qwen", "120x40/approval"): ("dialog.permission", [OptionKind.ALLOW_ONCE, OptionKind.ALLOW_ALWAYS, OptionKind.REJECT_ONCE], 0),
+    ("qwen", "120x40/approval"): ("dialog.permission", [OptionKind.ALLOW_ONCE, OptionKind.ALLOW_ALWAYS, OptionKind.ALLOW_ALWAYS, OptionKind.REJECT_ONCE], 0),
     ("copilot", "120x40/approval"): ("dialog.permission", [OptionKind.ALLOW_ONCE, OptionKind.ALLOW_ALWAYS, OptionKind.REJECT_ONCE], 0),
     ("copilot", "120x40/trust"): ("gate.trust", [OptionKind.ALLOW_ONCE, OptionKind.ALLOW_ALWAYS, OptionKind.REJECT_ONCE], 0),
     ("kimi", "tmux-80x24/approval"): ("dialog.permission", [OptionKind.ALLOW_ONCE, OptionKind.ALLOW_ALWAYS, OptionKind.REJECT_ONCE], 0),
@@ -48,6 +48,33 @@ def test_a_recorded_dialog_has_its_answers_and_the_marked_one(harness: str, scre
     assert dialog is not None
     assert (dialog.rule, [row.option.kind for row in dialog.rows]) == (rule, kinds)
     assert [at for at, row in enumerate(dialog.rows) if row.is_marked] == [marked]
+
+
+@pytest.mark.requirement("L11")
+@pytest.mark.parametrize(
+    ("harness", "screen", "subject"),
+    [
+        ("codex", "80x24/approval", "echo start > busy-tool.txt && sleep 8"),
+        ("gemini", "80x24/approval", "Shell  echo start > busy-tool.txt && sleep 8"),
+        ("qwen", "tmux-80x24/approval", "Shell echo scripted > scripted-shell.txt (Write a scripted file)"),
+    ],
+)
+def test_a_recorded_dialog_says_which_command_it_is_about(harness: str, screen: str, subject: str) -> None:
+    dialog, _, _ = dialog_of(harness, screen)
+    assert dialog is not None
+    assert dialog.subject == subject
+
+
+@pytest.mark.requirement("L11")
+@pytest.mark.parametrize(("harness", "screen"), sorted(DIALOGS))
+def test_every_numbered_answer_of_a_recorded_dialog_is_known_so_that_the_mark_is_moved_as_far_as_it_has_to(
+    harness: str, screen: str
+) -> None:
+    dialog, _, _ = dialog_of(harness, screen)
+    assert dialog is not None
+    names = [row.option.name for row in dialog.rows]
+    numbers = [int(name[0]) for name in names if name[:1].isdigit()]
+    assert numbers in ([], list(range(1, len(names) + 1))), names
 
 
 @pytest.mark.requirement("L11")

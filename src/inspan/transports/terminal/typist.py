@@ -26,8 +26,9 @@ SWALLOWED_S = 5.0
 """How long text that was typed may take to show up in the input line."""
 IGNORED_S = 10.0
 """How long submitted text may stand in the input line before it is said that its keys were ignored."""
-FIRST_WORK_S = 3.0
-"""How long after the submission a console may be idle before its turn counts as one that was too short to be seen."""
+FIRST_WORK_S = 6.0
+"""How long a console may stand idle after the submission before its turn counts as one that was too short to be seen:
+on a busy machine some take seconds to begin, and redraw meanwhile."""
 DIALOG_NOTED_S = 1.0
 """How often it is noted that a dialog keeps a submitted prompt from being judged."""
 INTERRUPT_AGAIN_S = 2.0
@@ -200,19 +201,22 @@ def _await_work(typed: Typed, sight: Sight, recipe: TypingRecipe) -> Act:
         is_old = _since(typed.at, sight) >= DIALOG_NOTED_S
         return Act(typed=_set(typed, at=sight.now) if is_old else typed)
     if verdict.activity == "unknown":
-        return Act(typed=typed)
+        return Act(typed=_set(typed, idle_since=None) if typed.idle_since is not None else typed)
     if _is_told(typed, verdict) and verdict.is_turn_over and verdict.at is not None and verdict.at > typed.at:
         if not _is_named(typed, verdict):
             return Act(typed=_set(typed, phase="working", idle_since=sight.now))
         return _end(typed, sight)
     waited_s = _since(typed.at, sight)
     if sight.composer == "empty":
+        if typed.idle_since is None:
+            typed = _set(typed, idle_since=sight.now)
+        idle_s = _since(typed.idle_since or sight.now, sight)
         if _new_error(typed, verdict) is not None:
             return _end(typed, sight)
         if typed.is_touched:
             # It may have been submitted, or removed by a person.
-            return Act(typed=typed) if waited_s < FIRST_WORK_S else Act(typed=None, fault="unclear")
-        if waited_s < FIRST_WORK_S:
+            return Act(typed=typed) if idle_s < FIRST_WORK_S else Act(typed=None, fault="unclear")
+        if idle_s < FIRST_WORK_S:
             return _rendered(typed, typed)
         return _end(typed, sight)
     if waited_s >= IGNORED_S:

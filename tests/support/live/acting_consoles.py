@@ -1,0 +1,49 @@
+"""What each real console takes, and what it cannot be made to do, where Inspan acts on it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from inspan.model.turn import TurnOutcome
+from support.live.console_walks import WALKS, Walk
+
+__all__ = ["CONSOLES", "ActingConsole"]
+
+
+_CONTEXT = re.compile(r"<(session_context)>.*?</\1>\n", re.DOTALL)
+"""What one of them puts in front of the first message of a conversation."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ActingConsole:
+    """One harness's console.
+
+    Attributes:
+        walk: How it is seen.
+        answers: Its permission dialog can be answered; `None` where it has none.
+        refused: How a turn ends whose command was refused.
+        limit: How a turn ends that met a usage limit; `None` where it is tried again for minutes.
+        resumes: Its conversation's id is known, so that a start goes on with it.
+    """
+
+    walk: Walk
+    answers: bool | None = True
+    refused: TurnOutcome = TurnOutcome.COMPLETED
+    limit: TurnOutcome | None = TurnOutcome.LIMITED
+    resumes: bool = True
+
+    def said(self, turn: Mapping[str, Any]) -> str:
+        """The newest user message of a request, as it was typed."""
+        return _CONTEXT.sub("", str(turn["last_user_text"]))
+
+
+CONSOLES: dict[str, ActingConsole] = {
+    "codex": ActingConsole(walk=WALKS["codex"], resumes=False),
+    "gemini": ActingConsole(walk=WALKS["gemini"]),
+    "opencode": ActingConsole(walk=WALKS["opencode"], answers=False, resumes=False),
+    "pi": ActingConsole(walk=WALKS["pi"], answers=None),
+    "qwen": ActingConsole(walk=WALKS["qwen"], limit=None),
+}
