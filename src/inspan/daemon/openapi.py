@@ -15,8 +15,9 @@ from litestar import Litestar
 from litestar.openapi import OpenAPIConfig
 
 from inspan.home import API_VERSION
-from inspan.model.console_views import ResizeTerminal, ScreenView
+from inspan.model.console_views import PressKeys, ResizeTerminal, ScreenView
 from inspan.model.events import Envelope
+from inspan.model.hook_views import HooksView
 from inspan.model.plan import ProbeResult
 from inspan.model.request_views import HandOffRequest, RequestView
 from inspan.model.resource_views import ResourcesView
@@ -100,7 +101,9 @@ _SHAPES = (
     ForkSeat,
     HandOffRequest,
     HarnessView,
+    HooksView,
     PermissionView,
+    PressKeys,
     ProbeResult,
     QuestionView,
     RequestView,
