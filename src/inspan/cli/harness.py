@@ -182,6 +182,10 @@ def _tell(output: Output, harness: Json) -> None:
                 output.line("    ", dim(f"{name}  "), said)
         if said := _signals(mode):
             output.line("    ", dim("state by  "), said)
+        output.line("    ", dim("limit by  "), ", ".join(texts(mode, "limit_by")) or "nothing that is known")
+        for name in record(mode, "axes"):
+            values = ", ".join(texts(record(mode, "axes"), name)) or "VALUE"
+            output.line("    ", dim("option  "), f"--option {name}={values}")
         for rule in records(mode, "posture_rules"):
             axes = f"approvals={text(rule, 'approvals')}, sandbox={text(rule, 'sandbox')}"
             output.line("    ", dim("posture  "), axes, "  ", text(rule, "how", default="as it comes"))

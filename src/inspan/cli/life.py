@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
+
+from inspan.model.errors import InspanError
+
 from .amounts import counted
 from .arguments import Namespace, Parser, seconds
 from .context import Context, at
 from .exits import Exit
 from .fields import Json, number, record, records, text
 from .output import bold, dim
-from .seat import status_label
+from .seat import status_label, tell_caution
 
 __all__ = ["build_release", "build_start", "build_stop"]
 
@@ -51,6 +55,9 @@ def _release(context: Context, args: Namespace) -> int:
 def _start(context: Context, args: Namespace) -> int:
     body: Json = {"fresh": args.fresh, **({} if args.session is None else {"session": args.session})}
     after = _place(context, args)
+    if not context.output.is_json:
+        with contextlib.suppress(InspanError):  # what is wrong with the seat, the start itself says
+            tell_caution(context, context.seat(args.seat))
     seat = record(context.call("POST", at("seats", args.seat, "start"), body=body))
     if not args.wait:
         _tell(context, seat)

@@ -12,8 +12,8 @@ from .fields import number, record, text
 from .following import tell_ending
 from .output import dim
 from .prompts import queue_prompt, read_prompt
-from .seat import harness_label, installed
-from .seat_options import add_seat_options, new_seat, withheld_note
+from .seat import harness_label, installed, tell_caution, tell_notes
+from .seat_options import add_seat_options, new_seat
 from .waiting import follow
 
 __all__ = ["build_run"]
@@ -95,8 +95,8 @@ def _seat(context: Context, args: Namespace) -> tuple[str, bool]:
     seat = record(context.call("POST", "/v1/seats", body=new_seat(args, name)))
     if not context.output.is_json:
         context.output.remark(dim(f"seat {name} on {harness_label(seat)}"))
-        if note := withheld_note(seat):
-            context.output.remark(dim(f"  note: {note}"))
+        tell_caution(context, seat)
+        tell_notes(context, seat)
     return name, True
 
 

@@ -12,7 +12,7 @@ from .phrases import since
 from .seat_options import add_seat_options, new_seat, withheld_note
 from .seat_sessions import add_session_actions, setting_pieces, tell_offers
 
-__all__ = ["build_seat", "harness_label", "installed", "status_label"]
+__all__ = ["build_seat", "harness_label", "installed", "status_label", "tell_caution", "tell_notes"]
 
 _UNATTENDED = {
     "person": "asks a person",
@@ -82,15 +82,27 @@ def _add(context: Context, args: Namespace) -> int:
         context.output.value(seat)
     else:
         context.output.line("added ", bold(text(seat, "name")), f" on {harness_label(seat)}")
+        tell_caution(context, seat)
         if problem := record(seat, "problem"):
             context.output.remark(warn("warning: "), text(problem, "message"))
             if hint := text(problem, "hint"):
                 context.output.remark("  next: ", hint)
             return 0
-        if note := withheld_note(seat):
-            context.output.remark(dim(f"  note: {note}"))
+        tell_notes(context, seat)
         context.output.remark(dim(f'  next: `inspan send {text(seat, "name")} "…"`'))
     return 0
+
+
+def tell_caution(context: Context, seat: Json) -> None:
+    """What is to be known before the seat's harness is launched."""
+    if caution := text(seat, "caution"):
+        context.output.remark(warn("caution: "), caution)
+
+
+def tell_notes(context: Context, seat: Json) -> None:
+    """What else is good to know of a new seat."""
+    if note := withheld_note(seat):
+        context.output.remark(dim(f"  note: {note}"))
 
 
 def _list(context: Context, _: Namespace) -> int:
@@ -137,6 +149,7 @@ def _tell(output: Output, seat: Json) -> None:
     output.line(bold(text(seat, "name")), "  ", status_label(seat))
     output.fields(
         [
+            ("caution", [warn(text(seat, "caution"))] if text(seat, "caution") else ""),
             ("problem", [warn(text(problem, "message")), f" {text(problem, 'hint')}"] if problem else ""),
             ("harness", _harness(seat)),
             ("mode", text(seat, "mode")),
@@ -144,6 +157,10 @@ def _tell(output: Output, seat: Json) -> None:
             *_posture(record(seat, "posture")),
             ("model", _asked_for(text(seat, "model"))),
             ("effort", _asked_for(text(seat, "effort"))),
+            *(
+                (f"option {name}", ", ".join(texts(record(seat, "axes"), name)))
+                for name in record(seat, "axes")
+            ),
             ("environment", ", ".join(texts(seat, "environment"))),
             ("inherits", "only what it is known to need" if flag(seat, "clean_environment") else ""),
             ("withheld", [dim(withheld_note(seat))] if texts(seat, "withheld") else ""),

@@ -33,6 +33,14 @@ def add_seat_options(parser: Parser) -> None:
         help="how hard it is to think, in the harness's own words, where it can be told",
     )
     parser.add_argument(
+        "--option",
+        metavar="NAME=VALUE",
+        action="append",
+        default=[],
+        help="what else its launches are told, such as a further folder, by the names in `inspan harness show`; "
+        "repeatable",
+    )
+    parser.add_argument(
         "--env",
         metavar="NAME[=VALUE]",
         action="append",
@@ -118,6 +126,7 @@ def new_seat(args: Namespace, name: str) -> Json:
         "model": args.model,
         "effort": args.effort,
         "trusts_workspace": args.trust_workspace or None,
+        "axes": _axes(args.option),
         "isolated": _isolation(args),
         "shares": list(dict.fromkeys(args.share)),
         "forwards_auth": args.forward_auth or None,
@@ -147,6 +156,16 @@ def _isolation(args: Namespace) -> bool | None:
         raise UsageError("--share is for a folder of its own.", hint="Leave out --share or --shared-config.")
     # What is to be put into a folder of its own asks for one.
     return True if args.isolated or args.share else False if args.shared_config else None
+
+
+def _axes(words: list[str]) -> dict[str, list[str]]:
+    axes: dict[str, list[str]] = {}
+    for word in words:
+        name, is_given, value = word.partition("=")
+        if not (name and is_given and value):
+            raise UsageError(f"{word!r} is no option.", hint="Give it as --option NAME=VALUE.")
+        axes.setdefault(name, []).append(value)
+    return axes
 
 
 def _posture(args: Namespace) -> Json | None:

@@ -12,7 +12,7 @@ from inspan.model.plan import ProbeResult, Problem
 from inspan.model.views import HarnessView, ModeView
 from inspan.plugin.planning import describe_postures
 from inspan.plugin.programs import find_program
-from inspan.plugin.signals import read_signals
+from inspan.plugin.signals import read_limit_signals, read_signals
 
 from .registry import RegisteredHarness
 
@@ -57,7 +57,7 @@ def view_harness(
         maintainer=manifest.maintainer.name,
         tier=manifest.maintainer.tier,
         default_mode=manifest.default_mode,
-        modes=tuple(_view_mode(name, mode) for name, mode in manifest.modes.items()),
+        modes=tuple(_view_mode(manifest, name, mode) for name, mode in manifest.modes.items()),
         summary=manifest.summary,
         homepage=manifest.homepage,
         scripted=manifest.scripted,
@@ -82,7 +82,7 @@ def view_harness(
     )
 
 
-def _view_mode(name: str, mode: ModeManifest) -> ModeView:
+def _view_mode(manifest: Manifest, name: str, mode: ModeManifest) -> ModeView:
     signals, rules = read_signals(mode), mode.terminal.rules
     return ModeView(
         id=name,
@@ -96,6 +96,8 @@ def _view_mode(name: str, mode: ModeManifest) -> ModeView:
         tested=mode.program.tested if mode.program else "",
         activity_by=signals.activity,
         needs_input_by=signals.needs_input,
+        limit_by=read_limit_signals(manifest, mode),
+        axes={axis: known.values for axis, known in mode.axes.items()},
         must_look_at_screen=signals.must_look_at_screen,
         screen_rules=len(rules.rules) if rules is not None else 0,
     )

@@ -89,6 +89,7 @@ def evolve(state: SeatState | None, draft: EventDraft) -> SeatState:
             model=event.model,
             effort=event.effort,
             trusts_workspace=event.trusts_workspace,
+            axes=event.axes,
             config=event.config,
             shares=event.shares,
             forwards_auth=event.forwards_auth,

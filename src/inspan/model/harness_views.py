@@ -41,6 +41,8 @@ class ModeView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         tested: The range of versions of that program that was tried.
         activity_by: By what it is known that work begins and ends: `protocol`, `output`, `title`, `screen`.
         needs_input_by: By what it is known that an answer is owed.
+        limit_by: By what a usage limit is observed: `hook`, `event`, `screen`; empty where it is not.
+        axes: What else a launch can be told, each with the values that there are; none takes any.
         must_look_at_screen: There is no signal for approvals: a look at the screen alone tells them.
         screen_rules: How many rules read its console.
     """
@@ -54,5 +56,7 @@ class ModeView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     tested: str = ""
     activity_by: tuple[str, ...] = ()
     needs_input_by: tuple[str, ...] = ()
+    limit_by: tuple[str, ...] = ()
+    axes: dict[str, tuple[str, ...]] = {}
     must_look_at_screen: bool = False
     screen_rules: int = 0

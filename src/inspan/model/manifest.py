@@ -17,6 +17,7 @@ from .diagnosis import Diagnosis, TurnTextFailure
 from .headless import HeadlessSettings
 from .hooks import HookSettings
 from .installation import BackgroundProcess, ConfigFolder, Program, SignIn, VersionProbe
+from .launch_axis import LaunchAxis
 from .plugin_permissions import PluginPermissions
 from .posture import Approvals, Sandbox
 from .resource import ResourcePlace
@@ -206,11 +207,12 @@ class ModeManifest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
         resume: Arguments of a launch that resumes.
         fork: Arguments of a launch that forks.
         environment: Variables.
+        axes: What else a launch can be told, by its name.
         handshake_timeout_s: Seconds from start to an open session.
         cold_start_timeout_s: The same for the first start of a program's file on this machine, which may fetch or
             build something; where there is none, no start has longer than another.
         stop_grace_s: Seconds between the steps of a stop.
-        inactivity_limit_s: Seconds without a word in an open turn after which it is said so; `None` never.
+        inactivity_limit_s: Seconds without a word in an open turn after which it is said so; 0 switches that off.
         stuck_after_s: Seconds without a word after an error that did not end its turn, after which the harness is
             restarted on the same conversation; 0 never.
         session_id: Where the id of a new session comes from.
@@ -230,11 +232,12 @@ class ModeManifest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     launch: LaunchArguments = LaunchArguments()
     resume: LaunchArguments = LaunchArguments()
     fork: LaunchArguments = LaunchArguments()
+    axes: dict[Id, LaunchAxis] = {}
     environment: Environment = Environment()
     handshake_timeout_s: Annotated[float, msgspec.Meta(gt=0)] = 60.0
     cold_start_timeout_s: Annotated[float, msgspec.Meta(gt=0)] | None = None
     stop_grace_s: Annotated[float, msgspec.Meta(ge=0)] = 5.0
-    inactivity_limit_s: Annotated[float, msgspec.Meta(gt=0)] | None = 600.0
+    inactivity_limit_s: Annotated[float, msgspec.Meta(ge=0)] | None = 600.0
     stuck_after_s: Annotated[float, msgspec.Meta(ge=0)] = 60.0
     session_id: SessionSource = SessionSource()
     context_usage: ContextUsage = ContextUsage()

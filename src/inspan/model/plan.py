@@ -45,6 +45,7 @@ class LaunchRequest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
         reference: The session to resume or fork.
         model: The model that was asked for.
         effort: The effort that was asked for, in the harness's own words.
+        axes: What else the launch is told, by the names in the mode's `axes`.
         environment: Variables that the operator set, and the one that names the seat's own configuration folder;
             values are secrets.
         withheld: Names of variables of the daemon that the harness does not inherit.
@@ -59,6 +60,7 @@ class LaunchRequest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     reference: SessionReference | None = None
     model: str | None = None
     effort: str | None = None
+    axes: dict[str, tuple[str, ...]] = {}
     environment: dict[str, str] = {}
     withheld: tuple[str, ...] = ()
 

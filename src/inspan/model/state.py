@@ -285,6 +285,7 @@ class SeatState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     model: str | None = None
     effort: str | None = None
     trusts_workspace: bool = False
+    axes: dict[str, tuple[str, ...]] = {}
     config: str = ""
     shares: tuple[SharedConfig, ...] = ()
     forwards_auth: bool = False

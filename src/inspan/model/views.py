@@ -63,6 +63,7 @@ class AddSeat(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     model: str | None = None
     effort: str | None = None
     trusts_workspace: bool = False
+    axes: dict[str, tuple[str, ...]] = {}
     isolated: bool | None = None
     shares: tuple[SharedConfig, ...] = ()
     forwards_auth: bool = False
@@ -316,6 +317,8 @@ class SeatView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         model: The model that was asked for: configured, not observed.
         effort: The effort that was asked for, likewise.
         trusts_workspace: A console's question whether the workspace is trusted may be answered by itself.
+        axes: What else its launches are told.
+        caution: What is to be known before it is launched, where its harness is kept by others, or was not tried.
         config: Where its harness keeps its configuration.
         clean_environment: Its harness inherits only what it is known to need.
         withheld: Names of variables that sign in and are set here, but are not handed to its harness.
@@ -345,6 +348,8 @@ class SeatView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     model: str | None = None
     effort: str | None = None
     trusts_workspace: bool = False
+    axes: dict[str, tuple[str, ...]] = {}
+    caution: str = ""
     config: SeatConfigView | None = None
     clean_environment: bool = False
     withheld: tuple[str, ...] = ()

@@ -16,6 +16,7 @@ from .context_usage_checks import check_context_usage
 from .faults import Fault
 from .headless_checks import check_headless
 from .hook_checks import check_hooks
+from .launch_axes import check_axes
 from .resource_checks import check_resources
 from .saved_rules import RuleTable
 from .session_source_checks import check_session_source
@@ -51,6 +52,7 @@ def find_contradictions(manifest: Manifest) -> list[Fault]:
             found += _check_program(mode.program, f"{at}.program")
         found += _check_arguments(mode, at)
         found += _check_environment(mode, at)
+        found += check_axes(mode, at)
         found += _check_postures(mode, at)
         found += _check_capabilities(manifest, mode, at)
         found += _check_diagnoses(mode, at)

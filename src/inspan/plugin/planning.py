@@ -17,6 +17,7 @@ from inspan.model.posture import Posture
 from inspan.model.session import Provenance
 
 from .chosen_session import chooses_session
+from .launch_axes import tell_axes
 from .programs import FoundProgram
 from .saved_rules import merge_saved
 
@@ -84,7 +85,7 @@ def build_plan(
 
     Raises:
         UsageError: `posture_unsupported`; `invalid_argument` where the mode takes no model, where a reference
-            is missing, or where the operator sets a variable that the posture needs.
+            is missing, or where the operator sets a variable that the posture needs; `option_unknown` of an axis.
     """
     mode = manifest.modes[request.mode]
     rule = find_posture(mode, request.posture)
@@ -135,11 +136,13 @@ def build_plan(
         "model": request.model or "",
         "effort": request.effort or "",
     }
+    told = tell_axes(mode, request.axes, workspace=request.workspace)
     argv = _taking_prompt(
         mode,
         program.path,
         *program.prefix,
         *(_fill(one, values) for one in (*arguments.args, *extra, *rule.args)),
+        *told.args,
     )
     return LaunchPlan(
         program=argv[0],
@@ -150,7 +153,7 @@ def build_plan(
             mode,
             rule,
             request,
-            chosen={key: _fill(one, values) for key, one in variables.items()},
+            chosen={**{key: _fill(one, values) for key, one in variables.items()}, **told.environment},
             told=merge_saved(rule, {**(environ or {}), **request.environment}),
             present=present,
         ),

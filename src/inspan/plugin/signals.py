@@ -11,13 +11,17 @@ from typing import Literal
 
 import msgspec
 
-from inspan.model.manifest import ModeManifest
+from inspan.model.manifest import Manifest, ModeManifest
 from inspan.model.screen_rules import ScreenRule
 
-__all__ = ["Signal", "Signals", "read_signals"]
+__all__ = ["LimitSignal", "Signal", "Signals", "read_limit_signals", "read_signals"]
 
 Signal = Literal["protocol", "output", "title", "screen"]
 """A message of a protocol, the output of a one-shot run, what a program says in title or progress, or its screen."""
+
+
+LimitSignal = Literal["hook", "event", "screen"]
+"""A hook that names it, a structured event (a protocol's error, a result record), or a banner on the screen."""
 
 
 class Signals(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,6 +59,17 @@ def read_signals(mode: ModeManifest) -> Signals:
         activity=(signal,) if claims.activity.is_supported else (),
         needs_input=(signal,) if claims.permission_report.is_supported else (),
     )
+
+
+def read_limit_signals(manifest: Manifest, mode: ModeManifest) -> tuple[LimitSignal, ...]:
+    """How a usage limit is observed in a mode, by what its manifest gives to observe it with; empty: not at all."""
+    if mode.transport == "terminal":
+        rules = mode.terminal.rules.rules if mode.terminal.rules is not None else ()
+        is_shown = any(rule.report == "limit" or rule.kind == "limit" for rule in rules)
+        is_hooked = any(one.ends is not None and one.ends.limited for one in manifest.hooks.events)
+        return (*(("hook",) if is_hooked else ()), *(("screen",) if is_shown else ()))
+    known = (*mode.diagnoses, *mode.turn_text_failures)
+    return ("event",) if any(one.code == "limited" for one in known) else ()
 
 
 def _of(rules: tuple[ScreenRule, ...], *reports: str) -> tuple[Signal, ...]:

@@ -29,6 +29,7 @@ from inspan.model.views import (
     SendPrompt,
     TurnView,
 )
+from inspan.plugin.launch_axes import tell_axes
 from inspan.plugin.planning import find_posture
 from inspan.store import DeliveryRecord, Store
 
@@ -85,6 +86,7 @@ class Seats(HarnessCalls, HookCalls, RequestCalls, SessionCalls, ConsoleCalls, S
         mode = request.mode or manifest.default_mode
         posture = request.posture or Posture()
         find_posture(find_mode(manifest, mode), posture)
+        tell_axes(find_mode(manifest, mode), request.axes, workspace=request.workspace)
         is_isolated = decide_isolation(manifest, wanted=request.isolated, given=request.environment)
         command = inputs.AddSeat(
             harness=manifest.id,
@@ -95,6 +97,7 @@ class Seats(HarnessCalls, HookCalls, RequestCalls, SessionCalls, ConsoleCalls, S
             model=request.model,
             effort=request.effort,
             trusts_workspace=request.trusts_workspace,
+            axes=request.axes,
             is_isolated=is_isolated,
             shares=request.shares,
             forwards_auth=request.forwards_auth,

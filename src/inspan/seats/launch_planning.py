@@ -44,6 +44,7 @@ async def plan_launch(
             reference=live.reference,
             model=state.model,
             effort=state.effort,
+            axes=state.axes,
             environment=around.given,
             withheld=around.withheld,
         )

@@ -18,6 +18,7 @@ from inspan.model.turn import CallError
 from inspan.model.views import SeatView
 from inspan.store import Store
 
+from .caution import caution_of
 from .harnesses import Harnesses
 from .isolation import Surroundings, forget_config, show_config, surround, withheld_auth
 from .seeding import prepare_config
@@ -63,7 +64,8 @@ class SeatSurroundings:
             manifest = self._harnesses.registry.manifest(state.harness)
             config = show_config(state, manifest, launches=self._launches, environ=self._environ)
             withheld = withheld_auth(state, manifest, self._environ)
-            return msgspec.structs.replace(view, config=config, withheld=withheld)
+            caution = caution_of(manifest, state.mode)
+            return msgspec.structs.replace(view, config=config, withheld=withheld, caution=caution)
         return view
 
     def explain(self, state: SeatState, error: CallError) -> CallError:

@@ -45,7 +45,7 @@ async def _note_silence(actor: SeatActor, state: SeatState, flight: InFlight, ha
         await actor.give(inputs.TurnFellStuck(turn=flight.turn, after_s=mode.stuck_after_s))
         return
     limit_s = mode.inactivity_limit_s
-    if limit_s is None or flight.quiet_at is not None:
+    if not limit_s or flight.quiet_at is not None:
         return
     if min((now - flight.begun_at).total_seconds(), heard_ago_s) > limit_s:
         await actor.give(inputs.TurnFellQuiet(turn=flight.turn, limit_s=limit_s))

@@ -176,6 +176,7 @@ _VALUES: tuple[Event, ...] = (
         model="some-model",
         effort="high",
         trusts_workspace=True,
+        axes={"folder": ("../lib",)},
         config="c_1",
         shares=("sign_in",),
         forwards_auth=True,
@@ -423,6 +424,7 @@ _EARLIER: dict[tuple[str, int], dict[str, Any]] = {
     ("seat_added", 1): {
         "effort": None,
         "trusts_workspace": False,
+        "axes": {},
         "config": "",
         "shares": (),
         "forwards_auth": False,
