@@ -18,8 +18,8 @@ from inspan.transports.terminal.screen import Snapshot
 from support.terminal_recordings import read_rules, snapshots_of
 
 DIALOGS = {
-    ("claude-code", "120x40/approval"): ("dialog.permission", [OptionKind.ALLOW_ONCE, OptionKind.ALLOW_ALWAYS, OptionKind.REJECT_ONCE], 0),
-    ("claude-code", "80x24/approval"): ("dialog.permission", [OptionKind.ALLOW_ONCE, OptionKind.ALLOW_ALWAYS, OptionKind.REJECT_ONCE], 0),
+    ("claude-code", "120x40/approval"): ("dialog.permission", [OptionKind.ALLOW_ONCE, OptionKind.ALLOW_ALWAYS, OptionKind.OTHER, OptionKind.REJECT_ONCE], 0),
+    ("claude-code", "80x24/approval"): ("dialog.permission", [OptionKind.ALLOW_ONCE, OptionKind.ALLOW_ALWAYS, OptionKind.OTHER, OptionKind.REJECT_ONCE], 0),
     ("claude-code", "120x40/trust"): ("gate.trust", [OptionKind.REJECT_ONCE, OptionKind.ALLOW_ONCE], 0),
     ("codex", "120x40/approval"): ("dialog.permission", [OptionKind.ALLOW_ONCE, OptionKind.ALLOW_ALWAYS, OptionKind.REJECT_ONCE], 0),
     ("codex", "80x24/approval"): ("dialog.permission", [OptionKind.ALLOW_ONCE, OptionKind.ALLOW_ALWAYS, OptionKind.REJECT_ONCE], 0),
