@@ -243,7 +243,7 @@ class AnySeat(RuleBasedStateMachine):
         if flight is None or launch is None:
             return
         if error is ERROR:
-            self.scene.report(ErrorReported(error=error))
+            self.scene.report(ErrorReported(error=ERROR))
             self.observe(TurnFellStuck(turn=flight.turn, after_s=60))
             return
         outcome = TurnOutcome.COMPLETED if error is None else TurnOutcome.FAILED

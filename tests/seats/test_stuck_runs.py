@@ -186,6 +186,7 @@ def test_a_daemon_that_ends_in_the_middle_of_a_restart_is_followed_by_one_that_e
 def test_a_harness_that_cannot_resume_is_left_as_it_is_and_that_is_said() -> None:
     async def story(ground: HostGround, seats: Seats) -> None:
         await seats.send_prompt("worker", SendPrompt(text="wedge"))
+        notes: tuple[str, ...] = ()
         for _ in range(2000):
             notes = (await seats.explain_seat("worker")).notes
             if any("cannot be resumed" in note for note in notes):
