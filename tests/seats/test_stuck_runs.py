@@ -5,14 +5,17 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 
+import msgspec
 import pytest
 
 from inspan.model.events import DeliverySending, LaunchRequested, TurnEnded
+from inspan.model.screen_rules import ScreenRule
 from inspan.model.turn import TurnOutcome
 from inspan.model.turn_events import QueueReleased, TurnStuck
 from inspan.model.views import SeatView, SendPrompt
 from inspan.seats.core import Seats
 from inspan.store import open_store
+from support.console_ground import COMPOSER_RULES, open_console_ground
 from support.host_ground import HostGround, open_host_ground
 from support.seat_ground import is_gone, until
 
@@ -222,5 +225,47 @@ def test_a_queue_behind_a_limit_waits_until_it_is_released_across_a_restart_of_t
             log = await events(ground)
             assert len([one for one in log if isinstance(one, QueueReleased)]) == 1
             assert len([one for one in log if isinstance(one, DeliverySending)]) == 3
+
+    asyncio.run(run())
+
+
+@pytest.mark.requirement("H-H11")
+def test_a_wedge_that_a_rule_of_the_console_names_restarts_it_on_its_conversation() -> None:
+    async def run() -> None:
+        async with open_console_ground(composes=True) as ground:
+            (ground.state / "script.json").write_text('[{"limit": true}]')
+            rules = tuple(
+                one
+                if one.name != "limit"
+                else ScreenRule(
+                    name="wedge",
+                    report="error",
+                    priority=480,
+                    region=one.region,
+                    all=("^Usage limit reached",),
+                    code="wedged",
+                )
+                for one in COMPOSER_RULES.rules
+            )
+            ground.consoles.rules = msgspec.structs.replace(COMPOSER_RULES, rules=rules)
+            async with ground.seats() as seats:
+                await ground.add(seats)
+                await seats.start_seat("worker", session="s-1")
+                first = await until(seats, "worker", lambda one: one.session.open, timeout_s=40)
+                sent = [await seats.send_prompt("worker", SendPrompt(text=text)) for text in ("one", "two")]
+                view = await until(
+                    seats,
+                    "worker",
+                    lambda one: one.last_turn is not None and one.last_turn.delivery == sent[1].id,
+                    timeout_s=60,
+                )
+                assert first.launch is not None
+                assert view.launch is not None
+                assert view.launch.id != first.launch.id
+                assert (view.launch.attempt, view.session.id) == ("resume", "s-1")
+                assert ground.submitted() == ["one", "two"]
+            async with open_store(ground.path / "log.db", read_only=True) as store:
+                log = [one.event for one in store.events(limit=10_000)]
+            assert [one.reason for one in log if isinstance(one, TurnStuck)][:1] == ["wedged"]
 
     asyncio.run(run())
