@@ -283,7 +283,7 @@ class FakeService(FakeRequests, FakeHooks, FakeResources, FakeTerminals):
         self.released.append(name)
         return await self.get_seat(name)
 
-    async def send_prompt(self, name: str, request: SendPrompt) -> DeliveryView:
+    async def send_prompt(self, name: str, request: SendPrompt, *, peer: int | None = None) -> DeliveryView:
         await self.get_seat(name)
         delivery = request.id or f"d_{len(self._deliveries) + 1}"
         known = self._deliveries.get(delivery)

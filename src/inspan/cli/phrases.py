@@ -161,7 +161,11 @@ def _launch_ended(event: Json) -> list[Piece]:
 def _delivery(kind: str, event: Json) -> list[Piece]:
     match kind:
         case "delivery_queued":
-            return ["prompt queued: ", dim(cut(text(event, "text"), _TEXT_COLUMNS))]
+            sender = text(event, "sender")
+            return [
+                f"prompt queued{f' by the seat {sender}' if sender else ''}: ",
+                dim(cut(text(event, "text"), _TEXT_COLUMNS)),
+            ]
         case "delivery_held":
             return [warn(f"prompt held: {text(event, 'why')}"), *_error(event)]
         case "delivery_sending":

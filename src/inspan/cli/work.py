@@ -63,13 +63,14 @@ def _deliveries(context: Context, args: Namespace) -> int:
         context.output.remark(f"Nothing was sent to {args.seat!r} yet.")
     else:
         context.output.table(
-            ["DELIVERY", "STATE", "TURN", "AGE", "PROMPT"],
+            ["DELIVERY", "STATE", "TURN", "AGE", "FROM", "PROMPT"],
             [
                 [
                     text(one, "id"),
                     toned(text(one, "state")),
                     toned(_outcome(one)),
                     since(text(one, "queued_at")),
+                    text(one, "sender") or dim("unknown"),
                     dim(cut(text(one, "text"), 60)),
                 ]
                 for one in deliveries

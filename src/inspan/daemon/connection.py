@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import struct
+import sys
 from collections.abc import Mapping
 from typing import Any, cast
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-__all__ = ["Connection", "is_local", "transport_of"]
+__all__ = ["Connection", "is_local", "peer_of", "transport_of"]
 
 _KEY = "inspan.transport"
+_SOL_LOCAL = 0
+_LOCAL_PEERPID = 2
+"""What macOS calls them; Python has no names for them."""
 
 
 class Connection(H11Protocol):
@@ -45,3 +50,22 @@ def is_local(scope: Mapping[str, Any]) -> bool:
         return False
     sock = transport.get_extra_info("socket")
     return sock is not None and sock.family == socket.AF_UNIX
+
+
+def peer_of(scope: Mapping[str, Any]) -> int | None:
+    """The process at the other end of a Unix socket, as the kernel says; `None` where that is not known."""
+    transport = transport_of(scope)
+    if transport is None or not is_local(scope):
+        return None
+    sock: socket.socket = transport.get_extra_info("socket")
+    try:
+        if sys.platform == "linux":
+            packed = sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
+            pid = int(struct.unpack("3i", packed)[0])
+        elif sys.platform == "darwin":
+            pid = sock.getsockopt(_SOL_LOCAL, _LOCAL_PEERPID)
+        else:
+            return None
+    except OSError:
+        return None
+    return pid or None

@@ -227,7 +227,8 @@ class DeliveryQueued(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
 
     `request` is the request that it is an attempt at; empty where it is none. `is_urgent`: a console that works
     is typed into all the same. `override`: why its operator says that it is to be typed though a console asks
-    something, or its state is unknown.
+    something, or its state is unknown. `sender` is the seat whose harness sent it, by who was at the other end of
+    the connection; empty where that is not known, as from a person's shell.
     """
 
     delivery: str
@@ -235,6 +236,7 @@ class DeliveryQueued(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
     request: str = ""
     is_urgent: bool = False
     override: str = ""
+    sender: str = ""
 
 
 class DeliveryHeld(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="delivery_held"):

@@ -20,7 +20,8 @@ from .installation import BackgroundProcess, ConfigFolder
 from .permission import AnsweredBy, Decision, NeedsInputKind, PermissionOption, ToolCall
 from .plan import ProbeResult, Problem
 from .posture import Posture
-from .seat_config import SeatConfigView, SharedConfig
+from .seat_config import SeatConfigView
+from .seat_requests import AddSeat, AnswerPermission, SendPrompt
 from .session import IdentityState, Provenance, ResumeOutcome
 from .session_views import SettingView
 from .turn import CallError, TurnOutcome, Usage
@@ -45,64 +46,6 @@ __all__ = [
     "TurnView",
     "UsageView",
 ]
-
-
-class AddSeat(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """Asks for a new seat; fields as in `events.SeatAdded`. `mode` defaults to the manifest's.
-
-    With `isolated`, the harness has a configuration folder of the seat's own, without, the operator's; where it is
-    not given, the manifest decides.
-    """
-
-    name: str
-    harness: str
-    workspace: str
-    mode: str | None = None
-    posture: Posture | None = None
-    environment: dict[str, str] = {}
-    model: str | None = None
-    effort: str | None = None
-    trusts_workspace: bool = False
-    axes: dict[str, tuple[str, ...]] = {}
-    isolated: bool | None = None
-    shares: tuple[SharedConfig, ...] = ()
-    forwards_auth: bool = False
-    clean_environment: bool = False
-
-
-class SendPrompt(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """Asks for a prompt to be delivered. The same `id` again reads the outcome back and never sends twice.
-
-    `request` names the request that it is an attempt at; the first prompt that names one opens it. `now` types it
-    into a console though a turn runs there. `override`, a reason that is recorded first, types it also where the
-    console asks something or its state is unknown.
-    """
-
-    text: str
-    id: str | None = None
-    request: str | None = None
-    now: bool = False
-    override: str = ""
-
-
-class AnswerPermission(
-    msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True
-):
-    """Answers a permission request.
-
-    Attributes:
-        decision: `allow` or `deny`; the option is chosen by kind.
-        option: The option's id, where a certain one is meant.
-        always: Prefer the standing option of that kind.
-        seat: The seat that the request is believed to belong to; another one is refused.
-        reason: Why, for the audit record.
-    """
-
-    decision: Literal["allow", "deny"]
-    option: str | None = None
-    always: bool = False
-    seat: str | None = None
-    reason: str = ""
 
 
 class ActivityView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -215,6 +158,7 @@ class DeliveryView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
         turn_outcome: How its turn ended, once it did.
         hint: The next thing to do, where it waits.
         request: The request that it is an attempt at.
+        sender: The seat whose harness sent it; empty where that is not known, as from a person's shell.
     """
 
     id: str
@@ -230,6 +174,7 @@ class DeliveryView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     turn_outcome: TurnOutcome | None = None
     hint: str = ""
     request: str = ""
+    sender: str = ""
 
 
 class TurnView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

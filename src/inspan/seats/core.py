@@ -43,6 +43,7 @@ from .hook_calls import HookCalls
 from .isolation import decide_isolation
 from .requests import RequestCalls, check_request
 from .running import LaunchRunner
+from .senders import find_sender
 from .service import SeatService
 from .session_calls import SessionCalls, check_session
 from .sessions import check_not_active, fork_seat
@@ -212,7 +213,7 @@ class Seats(HarnessCalls, HookCalls, RequestCalls, SessionCalls, ConsoleCalls, S
 
     # Deliveries and turns
 
-    async def send_prompt(self, name: str, request: SendPrompt) -> DeliveryView:
+    async def send_prompt(self, name: str, request: SendPrompt, *, peer: int | None = None) -> DeliveryView:
         """See `SeatService`."""
         delivery = request.id or new_id("d")
         if not DELIVERY_ID.fullmatch(delivery):
@@ -235,6 +236,7 @@ class Seats(HarnessCalls, HookCalls, RequestCalls, SessionCalls, ConsoleCalls, S
                             request=request.request or "",
                             is_urgent=request.now,
                             override=request.override,
+                            sender=find_sender(peer, self.states()),
                         )
                     )
                 else:
@@ -438,6 +440,7 @@ class Seats(HarnessCalls, HookCalls, RequestCalls, SessionCalls, ConsoleCalls, S
             turn_outcome=None if turn is None else turn.outcome,
             hint="" if record.held is None else held_hint(record.seat, record.held),
             request=record.request,
+            sender=record.sender,
         )
 
 

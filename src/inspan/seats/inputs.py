@@ -95,7 +95,7 @@ class StopSeat(msgspec.Struct, frozen=True, kw_only=True):
 class QueuePrompt(msgspec.Struct, frozen=True, kw_only=True):
     """Accepts a prompt, perhaps an attempt at a request; the caller made sure that the id is new.
 
-    For `is_urgent` and `override` see `events.DeliveryQueued`.
+    For `is_urgent`, `override` and `sender` see `events.DeliveryQueued`.
     """
 
     delivery: str
@@ -103,6 +103,7 @@ class QueuePrompt(msgspec.Struct, frozen=True, kw_only=True):
     request: str = ""
     is_urgent: bool = False
     override: str = ""
+    sender: str = ""
 
 
 class ReleaseQueue(msgspec.Struct, frozen=True, kw_only=True):

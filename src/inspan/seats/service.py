@@ -164,8 +164,11 @@ class SeatService(RequestService, HookService, Protocol):
         """Stops the seat's harness in steps. The queue is kept. Stopping a stopped seat does nothing."""
         ...
 
-    async def send_prompt(self, name: str, request: SendPrompt) -> DeliveryView:
+    async def send_prompt(self, name: str, request: SendPrompt, *, peer: int | None = None) -> DeliveryView:
         """Accepts a prompt into the seat's queue, once per id. Starts the harness where none runs.
+
+        `peer` is the process at the other end of the connection: where a seat's harness started it, the prompt is
+        stamped with that seat.
 
         Raises `delivery_conflict` where the id was used with another text or seat.
         """

@@ -82,6 +82,7 @@ def queue_prompt(decision: Decision, command: QueuePrompt) -> None:
             request=command.request,
             is_urgent=command.is_urgent,
             override=command.override,
+            sender=command.sender,
         ),
         source=Source.OPERATOR,
         rule="send",

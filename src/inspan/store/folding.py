@@ -121,6 +121,7 @@ def _queue(tables: Projector, change: Change, event: DeliveryQueued) -> None:
         text=event.text,
         text_hash=hashlib.sha256(event.text.encode()).hexdigest(),
         request=event.request,
+        sender=event.sender,
     )
     tables.deliveries.add(event.delivery, record, seat=change.draft.seat, position=change.position)
 

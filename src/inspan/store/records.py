@@ -95,6 +95,7 @@ class DeliveryRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
         launch: The launch that it was sent to, from the intent to send on.
         error: What failed.
         request: The request that it is an attempt at.
+        sender: The seat whose harness sent it; empty where that is not known.
     """
 
     id: str
@@ -108,6 +109,7 @@ class DeliveryRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
     launch: str | None = None
     error: CallError | None = None
     request: str = ""
+    sender: str = ""
 
     def __repr__(self) -> str:
         return f"DeliveryRecord({self.id}, {self.seat}, {self.state}, text=…)"

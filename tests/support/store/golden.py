@@ -212,6 +212,7 @@ _VALUES: tuple[Event, ...] = (
         request="r_1",
         is_urgent=True,
         override="it asks about another folder",
+        sender="lead",
     ),
     DeliveryHeld(
         delivery="d_1",
@@ -430,7 +431,7 @@ _EARLIER: dict[tuple[str, int], dict[str, Any]] = {
         "forwards_auth": False,
         "clean_environment": False,
     },
-    ("delivery_queued", 1): {"request": "", "is_urgent": False, "override": ""},
+    ("delivery_queued", 1): {"request": "", "is_urgent": False, "override": "", "sender": ""},
     ("turn_ended", 1): {"doubt": None},
     ("delivery_held", 1): {"until": None},
     ("usage", 1): {"percent": None, "source": ContextSource.PROTOCOL},

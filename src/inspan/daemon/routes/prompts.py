@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
-from litestar import delete, get, post
+from litestar import Request, delete, get, post
 from litestar.params import JSONBody
 
+from inspan.daemon.connection import peer_of
 from inspan.daemon.services import DeliveryId, Limit, SeatName, Seats, TurnId
 from inspan.model.views import DeliveryView, SeatView, SendPrompt, TurnView
 
@@ -20,9 +22,14 @@ __all__ = ["PROMPT_ROUTES"]
     summary="Send a prompt",
     status_code=202,
 )
-async def send_prompt(seats: Seats, name: SeatName, data: JSONBody[SendPrompt]) -> DeliveryView:
-    """Accepts a prompt into the seat's queue, durably, once per id; the same id again reads the outcome back."""
-    return await seats.send_prompt(name, data)
+async def send_prompt(
+    seats: Seats, name: SeatName, data: JSONBody[SendPrompt], request: Request[Any, Any, Any]
+) -> DeliveryView:
+    """Accepts a prompt into the seat's queue, durably, once per id; the same id again reads the outcome back.
+
+    One that comes from a seat's harness is stamped with that seat, by who is at the other end of the connection.
+    """
+    return await seats.send_prompt(name, data, peer=peer_of(request.scope))
 
 
 @post(
