@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime, timedelta
 
 import msgspec
 import pytest
@@ -269,3 +270,20 @@ def test_a_wedge_that_a_rule_of_the_console_names_restarts_it_on_its_conversatio
             assert [one.reason for one in log if isinstance(one, TurnStuck)][:1] == ["wedged"]
 
     asyncio.run(run())
+
+
+def test_a_queue_behind_a_limit_goes_on_by_itself_at_the_time_that_the_harness_told() -> None:
+    async def story(ground: HostGround, seats: Seats) -> None:
+        first = await seats.send_prompt("worker", SendPrompt(text="hello"))
+        await until_done(seats, first.id)
+        resets = datetime.now(UTC) + timedelta(seconds=3)
+        words = f"limit, it resets {resets:%Y-%m-%dT%H:%M:%S}Z"
+        sent = [await seats.send_prompt("worker", SendPrompt(text=text)) for text in (words, "after")]
+        view = await until_done(seats, sent[1].id)
+        assert view.last_turn is not None
+        assert view.last_turn.begun_at is not None
+        assert view.last_turn.begun_at >= resets.replace(microsecond=0)
+        log = await events(ground)
+        assert [one.by for one in log if isinstance(one, QueueReleased)] == ["limit_reset"]
+
+    play(story)
