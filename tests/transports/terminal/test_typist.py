@@ -74,3 +74,14 @@ def test_what_ends_a_text_is_inside_its_paste() -> None:
     ended = msgspec.structs.replace(RECIPE, text_end=" ")
     assert encode_message("see @a", RECIPE, snapshot) == (b"\x1b[200~see @a\x1b[201~",)
     assert encode_message("see @a", ended, snapshot) == (b"\x1b[200~see @a \x1b[201~",)
+
+
+def test_a_console_that_redraws_before_its_first_work_is_not_taken_for_one_that_was_done_at_once() -> None:
+    idle = Verdict(activity="idle", source=Source.SCREEN, rule="composer.free")
+    typed = msgspec.structs.replace(SUBMITTED, phase="submitted")
+    for after_s, verdict in ((0.0, idle), (5.0, idle), (5.5, Verdict()), (7.0, idle), (12.5, idle)):
+        act = take_step(typed, sight(after_s, verdict), RECIPE)
+        assert act.ending is None, after_s
+        assert act.typed is not None
+        typed = act.typed
+    assert take_step(typed, sight(13.0, idle), RECIPE).ending == "completed"
