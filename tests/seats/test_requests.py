@@ -233,3 +233,31 @@ def test_what_cannot_be_asked_of_a_request_is_refused_and_changes_nothing() -> N
             assert len((await seats.get_request("r-1")).attempts) == 1
 
     asyncio.run(scene())
+
+
+@pytest.mark.requirement("H-A40")
+def test_a_harness_that_needs_context_is_handed_no_bare_prompt() -> None:
+    async def scene() -> None:
+        async with open_ground() as ground, ground.seats() as seats:
+            await add_two(ground, seats)
+            await seats.send_prompt("first", SendPrompt(text="quota", id="d-1", request="r-1"))
+            await request_until(seats, "waiting")
+            ground.harnesses.change(takes_over="needs_context")
+            for bare in ("", "  "):
+                with pytest.raises(UsageError) as refused:
+                    await seats.hand_off_request("r-1", HandOffRequest(seat="second", text=bare))
+                assert refusal_of(refused) == "handoff_needs_context"
+            assert (await seats.get_request("r-1")).handoffs == ()
+            told = HandOffRequest(seat="second", text="say 2 every 0.1")
+            assert (await seats.hand_off_request("r-1", told)).status == "running"
+            await request_until(seats, "settled")
+
+            for number, known in enumerate(("yes", "unknown"), start=2):
+                ground.harnesses.change(takes_over=known)
+                name = f"r-{number}"
+                await seats.send_prompt("first", SendPrompt(text="quota", id=f"d-{number}", request=name))
+                await request_until(seats, "waiting", name)
+                await seats.hand_off_request(name, HandOffRequest(seat="second"))
+                assert len((await seats.get_request(name)).attempts) == 2
+
+    asyncio.run(scene())

@@ -11,7 +11,9 @@ import tempfile
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
+import msgspec
 import psutil
 
 from inspan.model.capability import Capabilities
@@ -76,6 +78,10 @@ class ScriptedHarnesses:
         if harness != "made-up":
             raise UsageError("There is no such harness.", code="unknown_harness")
         return self._manifest
+
+    def change(self, **keys: Any) -> None:
+        """Changes keys of the manifest."""
+        self._manifest = msgspec.structs.replace(self._manifest, **keys)
 
     def views(self) -> Sequence[HarnessView]:
         return []

@@ -162,6 +162,7 @@ def _tell(output: Output, harness: Json) -> None:
             ("sign in", text(harness, "sign_in")),
             ("handed over", _variables(harness)),
             ("config", _config(record(harness, "config"))),
+            ("takes over", text(harness, "takes_over", default="unknown").replace("_", " ")),
             ("maintainer", f"{text(harness, 'maintainer')} ({text(harness, 'tier')})"),
             ("origin", f"{text(harness, 'origin')}  {text(harness, 'folder')}"),
             ("layers", ", ".join(texts(harness, "layers")) if len(texts(harness, "layers")) > 1 else ""),

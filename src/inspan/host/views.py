@@ -73,6 +73,7 @@ def view_harness(
         auth_variables=manifest.sign_in.auth_variables,
         locators=manifest.sign_in.locator_variables,
         config=manifest.config if manifest.config != ConfigFolder() else None,
+        takes_over=manifest.takes_over,
         background=manifest.background,
         quirks=tuple(quirk.text for quirk in manifest.quirks),
         plugin=plugin,

@@ -52,6 +52,7 @@ ERROR_CODES: dict[str, str] = {
     "unknown_request": "No request of this id exists.",
     "request_settled": "The request is settled.",
     "request_open": "An attempt at the request is under way, or about to begin.",
+    "handoff_needs_context": "The harness does not go on with a request by its prompt alone.",
     "handed_off": "The prompt was taken out of the queue, since its request was handed off to another seat.",
     "delivery_unsupported": "The mode takes no prompts: its console is only watched.",
     "no_terminal": "The seat has no terminal now.",

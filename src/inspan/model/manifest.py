@@ -281,6 +281,8 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, fo
         session: Session identity.
         modes: The ways in which it can be driven.
         default_mode: The mode that is used where none is named.
+        takes_over: Whether it can go on with what was sent to another seat and handed over, by the prompt alone:
+            `yes`, or `needs_context`, where somebody must say what it is to know.
         resources: Where it reads guidance, skills and the like in a project.
         hooks: What its own hook system says of its console, and where it is told of ours.
         quirks: What is odd about it.
@@ -304,6 +306,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, fo
     sign_in: SignIn = SignIn()
     config: ConfigFolder = ConfigFolder()
     background: tuple[BackgroundProcess, ...] = ()
+    takes_over: Literal["yes", "needs_context", "unknown"] = "unknown"
     hooks: HookSettings = HookSettings()
     resources: tuple[ResourcePlace, ...] = ()
     quirks: tuple[Quirk, ...] = ()

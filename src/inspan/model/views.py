@@ -359,6 +359,7 @@ class HarnessView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
         sign_in: How to sign in.
         auth_variables: Variables that sign in; they are handed to a seat's harness on request.
         locators: Variables that say where its provider is; they are always handed over.
+        takes_over: Whether it can go on with what another seat was sent, by the prompt alone.
         background: Processes of its own that outlive it, and what becomes of them.
         config: Where its configuration lies, and how far that keeps two seats apart.
         quirks: What is odd about it.
@@ -387,6 +388,7 @@ class HarnessView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     sign_in: str = ""
     auth_variables: tuple[str, ...] = ()
     locators: tuple[str, ...] = ()
+    takes_over: Literal["yes", "needs_context", "unknown"] = "unknown"
     background: tuple[BackgroundProcess, ...] = ()
     config: ConfigFolder | None = None
     quirks: tuple[str, ...] = ()

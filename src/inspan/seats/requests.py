@@ -17,11 +17,13 @@ from inspan.model.events import Envelope
 from inspan.model.ids import DELIVERY_ID, new_id
 from inspan.model.request_events import RequestHandedOff
 from inspan.model.request_views import AttemptView, HandOffRequest, HandoffView, RequestView
+from inspan.model.state import SeatState
 from inspan.model.turn import CallError, TurnOutcome
 from inspan.model.views import DeliveryView, SendPrompt
 from inspan.store import RequestRecord, Store
 
 from .actor import SeatActor
+from .harnesses import Harnesses
 from .inputs import CancelTurn, WithdrawDelivery
 from .request_inputs import HandOff, NoteHandoffFailed, SettleRequest
 
@@ -37,6 +39,7 @@ class RequestCalls(ABC):
     """The part of the service that `RequestService` describes."""
 
     _store: Store
+    _harnesses: Harnesses
     _due: set[str]
 
     @abstractmethod
@@ -64,6 +67,7 @@ class RequestCalls(ABC):
         state = self.actor(wanted.seat).state
         if state is None or state.removed:
             raise UsageError(f"There is no seat {wanted.seat!r}.", code="unknown_seat")
+        self._check_context(state, wanted)
         newest = self._attempt(record.attempts[-1].delivery)
         if newest.seat == wanted.seat and not newest.is_over:
             raise UsageError(
@@ -139,6 +143,19 @@ class RequestCalls(ABC):
                     error=CallError(code=error.code, message=error.message, hint=error.hint),
                 )
                 await self.actor(due.from_seat).give(failed)
+
+    def _check_context(self, state: SeatState, wanted: HandOffRequest) -> None:
+        """Refuses to hand a bare prompt to a harness that is said to need more. Raises `handoff_needs_context`."""
+        try:
+            manifest = self._harnesses.registry.manifest(state.harness)
+        except InspanError:
+            return  # a harness that is gone says so when it is to start
+        if manifest.takes_over == "needs_context" and not wanted.text.strip():
+            raise UsageError(
+                f"{manifest.name} does not go on with what another seat was sent, without being told more.",
+                code="handoff_needs_context",
+                hint=f"Say what {state.name} is to know: --text TEXT.",
+            )
 
     async def _declare(self, record: RequestRecord, newest: AttemptView, wanted: HandOffRequest) -> None:
         for known in record.handoffs:
