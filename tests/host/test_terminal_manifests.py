@@ -36,6 +36,11 @@ report = "idle"
 priority = 400
 all = ['^> ']
 """
+IDLE = 'report = "idle"\n'
+ASKS = (
+    'report = "needs_input"\nkind = "permission"\n'
+    "answers = {{ choices = [{{ kind = 'allow_once', row = '{row}' }}], marked = '^> ', subject = '{subject}' }}\n"
+)
 TERMINAL = """
 [modes.console]
 transport = "terminal"
@@ -97,6 +102,8 @@ def test_the_rules_of_a_console_are_read_with_its_manifest(tmp_path: Path) -> No
         (("all = ['^> ']", "none = ['^> ']"), "rules[1]", "composer.free"),
         (('report = "idle"', 'report = "needs_input"'), "rules[1]", "composer.free"),
         (('name = "composer.free"', 'name = "work.line"'), "rules", ""),
+        ((IDLE, ASKS.format(row="(a+)+", subject="x")), "rules[1].answers.choices[0].row", "composer.free"),
+        ((IDLE, ASKS.format(row="Yes", subject="(")), "rules[1].answers.subject", "composer.free"),
         (
             ("all = ['^> ']", "all = ['^> ']\nregion = { of = 'below', anchor = 'a*' }"),
             "rules[1].region.anchor",
@@ -135,6 +142,10 @@ def test_rules_lie_in_the_folder_of_the_manifest_and_nowhere_else(tmp_path: Path
         ({"settings": "chooses_session = true"}, "modes.console.terminal.chooses_session"),
         ({"resume": '"--continue"'}, "modes.console.resume.args"),
         ({"settings": "columns = 0"}, "modes.console.terminal.columns"),
+        (
+            {"settings": "typing.composer = { home = '(a+)+' }"},
+            "modes.console.terminal.typing.composer.home",
+        ),
     ],
 )
 def test_a_terminal_mode_that_is_wrong_in_one_way_is_refused_where_it_is_wrong(

@@ -74,6 +74,14 @@ def patterns_of(rule: ScreenRule) -> Iterator[tuple[str, str]]:
             yield f"{name}[{index}]", pattern
     if rule.capture:
         yield "capture", rule.capture
+    if rule.answers is None:
+        return
+    for index, choice in enumerate(rule.answers.choices):
+        yield f"answers.choices[{index}].row", choice.row
+    for name in ("marked", "subject", "path"):
+        pattern: str = getattr(rule.answers, name)
+        if pattern:
+            yield f"answers.{name}", pattern
 
 
 @functools.lru_cache(maxsize=256)

@@ -8,6 +8,7 @@ from inspan.model.manifest import ModeManifest
 from inspan.model.terminal import TerminalSettings
 
 from .faults import Fault
+from .screen_patterns import find_pattern_fault
 from .screen_rules_file import find_rule_faults
 
 __all__ = ["check_terminal"]
@@ -37,6 +38,16 @@ def check_terminal(mode: ModeManifest, at: str) -> Iterator[Fault]:
                 expected="one of the two; rules_file = '' takes the file away",
             )
         yield from find_rule_faults(settings.rules, f"{here}.rules.")
+    if settings.typing is not None:
+        composer = settings.typing.composer
+        for name, pattern in (("home", composer.home), ("above", composer.above)):
+            fault = find_pattern_fault(pattern) if pattern else ""
+            if fault:
+                yield Fault(
+                    key_path=f"{here}.typing.composer.{name}",
+                    problem=f"cannot be used: {fault}",
+                    expected="a pattern whose repeats each repeat one character or one fixed text",
+                )
     if mode.transport == "terminal":
         yield from _check_session(mode, at)
 
