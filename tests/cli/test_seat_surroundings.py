@@ -1,5 +1,6 @@
 """What the command line says of a seat's surroundings, and what it asks for: isolation, keys, options, caution."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -100,3 +101,19 @@ def test_a_removed_seat_says_where_its_configuration_stays(daemon: ScriptedHttp)
 
     assert "its configuration stays in /h/seats/c_1" in inspan("seat", "remove", "review").err
     assert "stays in" not in inspan("seat", "remove", "review", "--delete-config").err
+
+
+def test_guidance_is_read_from_a_file_and_one_that_cannot_be_read_is_said(
+    daemon: ScriptedHttp, tmp_path: Path
+) -> None:
+    daemon.on("POST", "/v1/seats", SEAT)
+    (tmp_path / "g.md").write_text("Be brief.\n")
+    (tmp_path / "g.bin").write_bytes(b"\xff\xfe")
+
+    assert inspan(*ADD, "--guidance", str(tmp_path / "g.md")).status == 0
+    for name in ("g.bin", "nowhere"):
+        refused = inspan(*ADD, "--guidance", str(tmp_path / name))
+        assert refused.status == 2
+        assert name in refused.err
+
+    assert [body["guidance"] for body in daemon.bodies("POST", "/v1/seats")] == ["Be brief.\n"]

@@ -161,6 +161,7 @@ def _tell(output: Output, seat: Json) -> None:
                 (f"option {name}", ", ".join(texts(record(seat, "axes"), name)))
                 for name in record(seat, "axes")
             ),
+            ("guidance", _guidance(int(number(seat, "guidance_chars") or 0))),
             ("environment", ", ".join(texts(seat, "environment"))),
             ("inherits", "only what it is known to need" if flag(seat, "clean_environment") else ""),
             ("withheld", [dim(withheld_note(seat))] if texts(seat, "withheld") else ""),
@@ -226,6 +227,10 @@ def _config(config: Json) -> str:
     shares = ", ".join(texts(config, "shares"))
     holds = f"; has your {shares.replace('_', '-')}" if shares else ""
     return f"{folder}, its own by {variable} (isolation: {how_far}{holds})"
+
+
+def _guidance(characters: int) -> str:
+    return f"{characters} characters, as the first turn of a conversation" if characters else ""
 
 
 def _asked_for(choice: str) -> str:

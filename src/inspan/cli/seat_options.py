@@ -33,6 +33,11 @@ def add_seat_options(parser: Parser) -> None:
         help="how hard it is to think, in the harness's own words, where it can be told",
     )
     parser.add_argument(
+        "--guidance",
+        metavar="FILE",
+        help="what it is told as the first turn of a conversation, where its harness reads no file of guidance",
+    )
+    parser.add_argument(
         "--option",
         metavar="NAME=VALUE",
         action="append",
@@ -126,6 +131,7 @@ def new_seat(args: Namespace, name: str) -> Json:
         "model": args.model,
         "effort": args.effort,
         "trusts_workspace": args.trust_workspace or None,
+        "guidance": None if args.guidance is None else _guidance(args.guidance),
         "axes": _axes(args.option),
         "isolated": _isolation(args),
         "shares": list(dict.fromkeys(args.share)),
@@ -156,6 +162,17 @@ def _isolation(args: Namespace) -> bool | None:
         raise UsageError("--share is for a folder of its own.", hint="Leave out --share or --shared-config.")
     # What is to be put into a folder of its own asks for one.
     return True if args.isolated or args.share else False if args.shared_config else None
+
+
+def _guidance(path: str) -> str:
+    try:
+        with open(os.path.expanduser(path), encoding="utf-8") as file:
+            return file.read()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is no text in UTF-8"
+        raise UsageError(
+            f"The guidance {path} cannot be read: {reason}.", hint="Name a file of text."
+        ) from error
 
 
 def _axes(words: list[str]) -> dict[str, list[str]]:

@@ -52,6 +52,8 @@ ERROR_CODES: dict[str, str] = {
     "unknown_request": "No request of this id exists.",
     "request_settled": "The request is settled.",
     "request_open": "An attempt at the request is under way, or about to begin.",
+    "guidance_has_place": "The harness reads guidance from a file, so it is given none as a turn.",
+    "guidance_too_large": "The guidance is over what the harness is given as a first turn.",
     "handoff_needs_context": "The harness does not go on with a request by its prompt alone.",
     "handed_off": "The prompt was taken out of the queue, since its request was handed off to another seat.",
     "delivery_unsupported": "The mode takes no prompts: its console is only watched.",

@@ -82,6 +82,7 @@ class SeatAdded(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, t
         effort: The effort that the operator asked for, in the harness's own words.
         trusts_workspace: The operator allows that a console's question whether the workspace is trusted is
             answered by itself, once a launch.
+        guidance: What its harness is told as the first turn of a conversation; a secret in logs.
         axes: What else its launches are told, by the names in the mode's `axes`.
         config: The name of its own configuration folder; empty where it has the operator's.
         shares: What of the operator's configuration goes into that folder.
@@ -97,6 +98,7 @@ class SeatAdded(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, t
     model: str | None = None
     effort: str | None = None
     trusts_workspace: bool = False
+    guidance: str = ""
     axes: dict[str, tuple[str, ...]] = {}
     config: str = ""
     shares: tuple[SharedConfig, ...] = ()

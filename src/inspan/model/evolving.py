@@ -60,7 +60,10 @@ from .state import Activity, InFlight, LastTurn, LaunchState, OpenPermission, Qu
 from .stuck_evolving import after_end, at_launch, note_shown, note_told, note_work, release, stick
 from .turn_events import QueueReleased, TurnStuck
 
-__all__ = ["evolve"]
+__all__ = ["GUIDANCE_RULE", "evolve"]
+
+GUIDANCE_RULE = "guidance.first_turn"
+"""The rule by which a seat's guidance is queued."""
 
 _set = msgspec.structs.replace
 
@@ -89,6 +92,7 @@ def evolve(state: SeatState | None, draft: EventDraft) -> SeatState:
             model=event.model,
             effort=event.effort,
             trusts_workspace=event.trusts_workspace,
+            guidance=event.guidance,
             axes=event.axes,
             config=event.config,
             shares=event.shares,
@@ -184,8 +188,11 @@ def _evolve_launch(state: SeatState, draft: EventDraft) -> SeatState:
         # A conversation that was chosen becomes the seat's own once it is open.
         resumed = state.session if event.attempt == "resume" else None
         queue, stuck = at_launch(state, event.by)
+        # Another conversation takes the place of the one that was guided.
+        is_new = event.attempt == "fresh" and state.session is not None
         return _set(
             state,
+            is_guided=state.is_guided and not is_new,
             launch=LaunchState(
                 id=event.launch,
                 status="requested",
@@ -307,7 +314,8 @@ def _evolve_turn(state: SeatState, draft: EventDraft) -> SeatState:
                 is_urgent=event.is_urgent,
                 override=event.override,
             )
-            return _set(state, queue=(*state.queue, prompt))
+            is_guided = state.is_guided or draft.rule == GUIDANCE_RULE
+            return _set(state, queue=(*state.queue, prompt), is_guided=is_guided)
         case DeliveryHeld():
             if flight is not None and flight.delivery == event.delivery:
                 back = QueuedPrompt(

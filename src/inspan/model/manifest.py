@@ -20,7 +20,7 @@ from .installation import BackgroundProcess, ConfigFolder, Program, SignIn, Vers
 from .launch_axis import LaunchAxis
 from .plugin_permissions import PluginPermissions
 from .posture import Approvals, Sandbox
-from .resource import ResourcePlace
+from .resource import GuidanceBudget, ResourcePlace
 from .retrying import RetryNotification
 from .session import Provenance
 from .session_source import SessionSource
@@ -283,6 +283,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, fo
         default_mode: The mode that is used where none is named.
         takes_over: Whether it can go on with what was sent to another seat and handed over, by the prompt alone:
             `yes`, or `needs_context`, where somebody must say what it is to know.
+        guidance: How much it is given as a first turn, where it reads no file of guidance.
         resources: Where it reads guidance, skills and the like in a project.
         hooks: What its own hook system says of its console, and where it is told of ours.
         quirks: What is odd about it.
@@ -308,5 +309,6 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, fo
     background: tuple[BackgroundProcess, ...] = ()
     takes_over: Literal["yes", "needs_context", "unknown"] = "unknown"
     hooks: HookSettings = HookSettings()
+    guidance: GuidanceBudget = GuidanceBudget()
     resources: tuple[ResourcePlace, ...] = ()
     quirks: tuple[Quirk, ...] = ()

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import msgspec
 
-__all__ = ["ResourceKind", "ResourceMode", "ResourcePlace"]
+__all__ = ["GuidanceBudget", "ResourceKind", "ResourceMode", "ResourcePlace"]
 
 
 class ResourceKind(StrEnum):
@@ -30,6 +30,22 @@ class ResourceMode(StrEnum):
     DIRECTORY = "directory"
     FILE = "file"
     APPEND_BLOCK = "append-block"
+
+
+class GuidanceBudget(
+    msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True
+):
+    """How much guidance a harness that reads no file of it is given as its first turn.
+
+    Attributes:
+        budget_chars: The most characters; every turn of the conversation carries them.
+        source: Where the fact comes from.
+        verified: Date and version.
+    """
+
+    budget_chars: Annotated[int, msgspec.Meta(ge=1)] = 8000
+    source: str = ""
+    verified: str = ""
 
 
 class ResourcePlace(

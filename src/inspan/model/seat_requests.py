@@ -28,6 +28,7 @@ class AddSeat(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     model: str | None = None
     effort: str | None = None
     trusts_workspace: bool = False
+    guidance: str = ""
     axes: dict[str, tuple[str, ...]] = {}
     isolated: bool | None = None
     shares: tuple[SharedConfig, ...] = ()

@@ -21,7 +21,7 @@ def evolve_conversation(state: SeatState, draft: EventDraft) -> SeatState:
     event = draft.event
     match event:
         case SeatForked():
-            return _set(state, fork_of=event.reference, parent=event.parent)
+            return _set(state, fork_of=event.reference, parent=event.parent, is_guided=True)
         case IdentityUnclear():
             return state if state.session is not None else _set(state, identity=event.identity)
         case TurnCorrected():

@@ -242,6 +242,8 @@ class SeatState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         model: The model that the operator asked for: configured, not observed.
         effort: The effort, likewise.
         trusts_workspace: A console's question whether the workspace is trusted may be answered by itself.
+        guidance: What its harness is told as the first turn of a conversation.
+        is_guided: It was told so in this conversation.
         config: The name of its own configuration folder; `shares`, `forwards_auth` and `clean_environment` as in
             `events.SeatAdded`.
         added_at: When it was made.
@@ -285,11 +287,13 @@ class SeatState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     model: str | None = None
     effort: str | None = None
     trusts_workspace: bool = False
+    guidance: str = ""
     axes: dict[str, tuple[str, ...]] = {}
     config: str = ""
     shares: tuple[SharedConfig, ...] = ()
     forwards_auth: bool = False
     clean_environment: bool = False
+    is_guided: bool = False
     removed: bool = False
     launch: LaunchState | None = None
     session: SessionReference | None = None

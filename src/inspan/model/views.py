@@ -262,6 +262,7 @@ class SeatView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         model: The model that was asked for: configured, not observed.
         effort: The effort that was asked for, likewise.
         trusts_workspace: A console's question whether the workspace is trusted may be answered by itself.
+        guidance_chars: How many characters of guidance its harness is given as the first turn of a conversation.
         axes: What else its launches are told.
         caution: What is to be known before it is launched, where its harness is kept by others, or was not tried.
         config: Where its harness keeps its configuration.
@@ -293,6 +294,7 @@ class SeatView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     model: str | None = None
     effort: str | None = None
     trusts_workspace: bool = False
+    guidance_chars: int = 0
     axes: dict[str, tuple[str, ...]] = {}
     caution: str = ""
     config: SeatConfigView | None = None

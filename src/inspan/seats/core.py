@@ -37,6 +37,7 @@ from . import inputs
 from .actor import SeatActor
 from .checks import check_same, check_workspace
 from .console_calls import ConsoleCalls, with_live_console
+from .guidance import check_guidance
 from .harness_calls import HarnessCalls
 from .harnesses import Harnesses, HasLaunches, context_of, facts_of, find_mode, utc_now
 from .hook_calls import HookCalls
@@ -98,6 +99,7 @@ class Seats(HarnessCalls, HookCalls, RequestCalls, SessionCalls, ConsoleCalls, S
             model=request.model,
             effort=request.effort,
             trusts_workspace=request.trusts_workspace,
+            guidance=check_guidance(manifest, request.guidance),
             axes=request.axes,
             is_isolated=is_isolated,
             shares=request.shares,

@@ -197,6 +197,7 @@ def _add_seat(decision: Decision, command: AddSeat) -> None:
             model=command.model,
             effort=command.effort,
             trusts_workspace=command.trusts_workspace,
+            guidance=command.guidance,
             axes=command.axes,
             config=command.config or (decision.context.new_id("c") if command.is_isolated else ""),
             shares=command.shares,

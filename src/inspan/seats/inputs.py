@@ -62,6 +62,7 @@ class AddSeat(msgspec.Struct, frozen=True, kw_only=True):
     model: str | None = None
     effort: str | None = None
     trusts_workspace: bool = False
+    guidance: str = ""
     axes: dict[str, tuple[str, ...]] = {}
     is_isolated: bool = False
     config: str = ""

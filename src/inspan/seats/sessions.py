@@ -98,6 +98,7 @@ def fork_seat(parent: SeatState, capabilities: Capabilities) -> AddSeat:
         model=parent.model,
         effort=parent.effort,
         trusts_workspace=parent.trusts_workspace,
+        guidance=parent.guidance,
         axes=parent.axes,
         # The conversation lies in the parent's folder.
         config=parent.config,

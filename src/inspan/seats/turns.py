@@ -27,6 +27,7 @@ from inspan.plugin.last_words import read_last_words
 
 from .console_turns import DERIVED, check_typable, type_next
 from .decision import Decision
+from .guidance import queue_guidance
 from .holds import hold_after, hold_newcomer
 from .inputs import QueuePrompt, TurnFellQuiet, WithdrawDelivery, WriteEnded
 from .launching import choose_attempt, request_launch
@@ -75,6 +76,7 @@ def queue_prompt(decision: Decision, command: QueuePrompt) -> None:
     decision.seat  # noqa: B018 - raises where there is no such seat
     if decision.context.is_watched:
         check_typable(decision, command.text, is_urgent=command.is_urgent)
+    queue_guidance(decision)
     decision.emit(
         DeliveryQueued(
             delivery=command.delivery,

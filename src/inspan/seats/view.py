@@ -177,6 +177,7 @@ def show_seat(state: SeatState, facts: HarnessFacts, now: datetime) -> SeatView:
         model=state.model,
         effort=state.effort,
         trusts_workspace=state.trusts_workspace,
+        guidance_chars=len(state.guidance),
         axes=state.axes,
         clean_environment=state.clean_environment,
         problem=facts.problem,

@@ -176,6 +176,7 @@ _VALUES: tuple[Event, ...] = (
         model="some-model",
         effort="high",
         trusts_workspace=True,
+        guidance="Be brief.",
         axes={"folder": ("../lib",)},
         config="c_1",
         shares=("sign_in",),
@@ -425,6 +426,7 @@ _EARLIER: dict[tuple[str, int], dict[str, Any]] = {
     ("seat_added", 1): {
         "effort": None,
         "trusts_workspace": False,
+        "guidance": "",
         "axes": {},
         "config": "",
         "shares": (),
