@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import time
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator
 
 import msgspec
 
@@ -14,8 +13,6 @@ from inspan.model.delivery import DeliveryState
 from inspan.model.errors import HostError
 from inspan.model.events import Envelope
 from inspan.model.plan import ProbeResult
-from inspan.model.posture import Posture
-from inspan.model.seat_config import SharedConfig
 from inspan.model.session_views import (
     AnswerQuestion,
     ConfigureSeat,
@@ -26,7 +23,6 @@ from inspan.model.session_views import (
     SessionsView,
 )
 from inspan.model.views import (
-    AddSeat,
     AnswerPermission,
     DaemonStatus,
     DeliveryView,
@@ -43,6 +39,7 @@ from .autostart import unreachable
 from .hooks import HookCalls
 from .requests import RequestCalls
 from .resources import ResourceCalls
+from .seat_calls import SeatCalls
 from .terminal_calls import TerminalCalls
 from .watching import RECONNECT_FOR_S, watch
 from .wire import Wire, segment
@@ -70,7 +67,7 @@ class _Stopping(msgspec.Struct, frozen=True, kw_only=True):
     pid: int
 
 
-class Client(RequestCalls, HookCalls, ResourceCalls, TerminalCalls):
+class Client(SeatCalls, RequestCalls, HookCalls, ResourceCalls, TerminalCalls):
     """Speaks to the daemon of one home. Made by `inspan.connect` and `inspan.open_local`.
 
     Methods mirror the HTTP interface, take names and return frozen views. They may be called at the same time
@@ -155,69 +152,9 @@ class Client(RequestCalls, HookCalls, ResourceCalls, TerminalCalls):
         """All seats that were not removed, in the order in which they were added."""
         return await self._wire.call("GET", "/v1/seats", list[SeatView])
 
-    async def add_seat(
-        self,
-        name: str,
-        *,
-        harness: str,
-        workspace: str | os.PathLike[str],
-        mode: str | None = None,
-        posture: Posture | None = None,
-        environment: dict[str, str] | None = None,
-        model: str | None = None,
-        effort: str | None = None,
-        isolated: bool | None = None,
-        shares: Sequence[SharedConfig] = (),
-        forwards_auth: bool = False,
-        clean_environment: bool = False,
-    ) -> SeatView:
-        """Makes a seat; nothing is started yet.
-
-        Args:
-            name: Its name, 1 to 63 of `a-z`, `0-9`, `.`, `_`, `-`.
-            harness: The harness's id.
-            workspace: An existing folder; a relative path starts at this program's current folder.
-            mode: The way it is driven; the manifest's default where none is named.
-            posture: What it may do unasked; everything is asked where none is given.
-            environment: Variables for its harness; the values are kept secret.
-            model: The model to ask for.
-            effort: The effort to ask for, in the harness's own words.
-            isolated: Whether it has a configuration folder of its own; the manifest decides where it is not said.
-            shares: What of the operator's configuration goes into that folder.
-            forwards_auth: Its harness is handed the variables that sign in.
-            clean_environment: Its harness inherits only what it is known to need.
-
-        Raises:
-            UsageError: `seat_exists`, `unknown_harness`, `unknown_mode`, `workspace_missing`,
-                `workspace_not_a_folder`, `posture_unsupported`, `invalid_argument`.
-        """
-        request = AddSeat(
-            name=name,
-            harness=harness,
-            workspace=_absolute(workspace),
-            mode=mode,
-            posture=posture,
-            environment=environment or {},
-            model=model,
-            effort=effort,
-            isolated=isolated,
-            shares=tuple(shares),
-            forwards_auth=forwards_auth,
-            clean_environment=clean_environment,
-        )
-        return await self._wire.call("POST", "/v1/seats", SeatView, body=request)
-
     async def get_seat(self, name: str) -> SeatView:
         """One seat. Raises `unknown_seat`."""
         return await self._wire.call("GET", _seat(name), SeatView)
-
-    async def remove_seat(self, name: str, *, stop: bool = False, delete_config: bool = False) -> SeatView:
-        """Removes a seat; its history stays. Raises `seat_running` unless `stop`.
-
-        With `delete_config`, its own configuration folder goes too, unless another seat uses it.
-        """
-        params = {"stop": _flag(stop), "delete_config": _flag(delete_config)}
-        return await self._wire.call("DELETE", _seat(name), SeatView, params=params)
 
     async def start_seat(self, name: str, *, fresh: bool = False, session: str | None = None) -> SeatView:
         """Starts the seat's harness and resumes its conversation, or begins a new one with `fresh`.
@@ -482,11 +419,6 @@ def _seat(name: str) -> str:
 
 def _flag(value: bool) -> str:  # noqa: FBT001
     return "true" if value else "false"
-
-
-def _absolute(path: str | os.PathLike[str]) -> str:
-    # The daemon's current folder is another.
-    return os.path.abspath(path)
 
 
 def _names_owner(home: Home, pid: int) -> bool:
