@@ -15,7 +15,7 @@ from inspan.model.posture import Posture
 from inspan.model.views import SendPrompt
 from inspan.seats.core import Seats
 from support.harness_folders import add_harness, add_program, manifest_text
-from support.host_ground import HostGround
+from support.host_ground import HostGround, open_host_ground
 from support.isolation_ground import open_isolation_ground, ran
 from support.seat_ground import until
 
@@ -146,3 +146,49 @@ def test_a_probe_says_that_a_key_is_there_but_not_handed_over(
             assert not problem.is_fatal
 
     asyncio.run(probe())
+
+
+REFUSES = """
+import json, sys
+for line in sys.stdin:
+    message = json.loads(line)
+    if message["method"] == "initialize":
+        body = {"result": {"protocolVersion": 1, "agentCapabilities": {}}}
+    else:
+        body = {"error": {"code": -32000, "message": "Authentication required"}}
+    print(json.dumps({"jsonrpc": "2.0", "id": message["id"], **body}), flush=True)
+"""
+LEAVES = "import sys\nsys.stderr.write('You are not logged in\\n')\nsys.exit(1)\n"
+KEYED = """
+[sign_in]
+environment = ["ACME_API_KEY"]
+hint = "Run `acme login` first."
+[[modes.acp.diagnoses]]
+message_pattern = "(?i)not logged in"
+code = "auth_required"
+title = "Acme is not signed in"
+remedy = "Run `acme login` first."
+"""
+
+
+@pytest.mark.requirement("H-A36")
+@pytest.mark.parametrize("program", [REFUSES, LEAVES])
+@pytest.mark.parametrize("forwards", [False, True])
+def test_a_session_that_is_refused_for_want_of_a_key_names_the_key_that_was_held_back(
+    program: str, forwards: bool
+) -> None:
+    async def story() -> None:
+        async with (
+            open_host_ground(program=program, more=KEYED, environ=SHELL) as ground,
+            ground.seats() as seats,
+        ):
+            await ground.add(seats, forwards_auth=forwards)
+            await seats.send_prompt("worker", SendPrompt(text="hello"))
+            launch = (await until(seats, "worker", lambda one: one.status == "held")).launch
+            assert launch is not None
+            assert launch.error is not None
+            assert launch.error.code == "auth_required"
+            assert "Run `acme login` first." in launch.error.hint
+            assert ("--forward-auth" in launch.error.hint) is not forwards
+
+    asyncio.run(story())
