@@ -14,7 +14,14 @@ from .rendering import Renderer
 __all__ = ["build_watch"]
 
 _CATCH_UP_TICK_S = 0.2
-_SETTLES = ("turn_ended", "turn_corrected", "launch_ended", "seat_removed", "session_open_failed", "permission_answered")
+_SETTLES = (
+    "turn_ended",
+    "turn_corrected",
+    "launch_ended",
+    "seat_removed",
+    "session_open_failed",
+    "permission_answered",
+)
 
 
 def build_watch(parser: Parser) -> None:

@@ -160,7 +160,9 @@ def withheld_auth(state: SeatState, manifest: Manifest, environ: Mapping[str, st
     if state.forwards_auth or environ.get(FORWARD_AUTH):
         return ()
     return tuple(
-        name for name in manifest.sign_in.auth_variables if environ.get(name) and name not in state.environment
+        name
+        for name in manifest.sign_in.auth_variables
+        if environ.get(name) and name not in state.environment
     )
 
 
