@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from support.live import codex, pi, qwen
+from support.live import codex, gemini, pi, qwen
 from support.live.inspan_cli import InspanCli
 from support.live.netns import Namespace
 from support.live.one_shot import SEAT, until_over
@@ -18,6 +18,7 @@ pytestmark = [pytest.mark.live, pytest.mark.timeout(600)]
 
 TARGETS: dict[str, tuple[Target, str, str]] = {
     "codex": (codex.TARGET, ".codex", "ask"),
+    "gemini": (gemini.TARGET, ".gemini", "ask"),
     "pi": (pi.TARGET, ".pi/agent", "bypass"),
     "qwen": (qwen.TARGET, ".qwen", "ask"),
 }
@@ -51,7 +52,7 @@ def test_an_isolated_seat_works_and_resumes_in_its_own_folder_and_leaves_the_ope
     inspan = InspanCli(arena)
     inspan.call(
         *("seat", "add", SEAT, "--harness", pin, "--mode", "headless", "--approvals", approvals),
-        *("--workspace", str(arena.workspace), "--share", "settings"),
+        *("--workspace", str(arena.workspace), "--share", "settings", "--share", "sign_in"),
     )
     config = inspan.seat(SEAT)["config"]
     assert config["isolated"]
