@@ -58,7 +58,9 @@ async def _run(scale: Scale) -> list[Figure]:
             peer=peer_cpu,
             peer_name=peer_name,
             target=Target(of="ratio", bound="at most", limit=0.25),
-            note="Ours with the holders and the disk; the poller with its captures and the tmux server.",
+            note="Ours with the holders and the disk; the poller with its captures and the tmux server. Missed since every "
+            "piece of output passes Python in the holder and in the daemon, some ten frames a second a console; "
+            "feeding and looking take a sixth of it. The poller looks twice a second and reads no rule.",
         ),
         Figure(what="Of ours, the daemon without the holders", unit="ms/s", ours=our_daemon),
         Figure(
