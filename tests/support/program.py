@@ -2,6 +2,7 @@
 
 import io
 import json
+import signal
 import subprocess
 import sys
 import time
@@ -46,7 +47,13 @@ def inspan_process(*words: str, stdin: int = subprocess.DEVNULL) -> subprocess.P
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         stdin=stdin,
+        preexec_fn=_hear_interrupts,
     )
+
+
+def _hear_interrupts() -> None:
+    """A shell that runs the tests in its background has Ctrl-C ignored by all that they start."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def wait_until_gone(home: str, *, deadline_s: float = 30.0) -> None:
