@@ -21,7 +21,7 @@ from inspan.model.turn import TurnOutcome
 from inspan.model.views import AnswerPermission, DeliveryView, SeatView, SendPrompt
 from inspan.seats.core import Seats
 from inspan.store import open_store
-from support.console_ground import ConsoleGround, open_console_ground
+from support.console_ground import ConsoleGround, ended, open_console_ground
 from support.seat_ground import until
 from support.seat_scene import ALL
 
@@ -48,13 +48,6 @@ def is_free(view: SeatView) -> bool:
 
 async def send(seats: Seats, text: str, *, now: bool = False, override: str = "") -> DeliveryView:
     return await seats.send_prompt("worker", SendPrompt(text=text, now=now, override=override))
-
-
-async def ended(seats: Seats, delivery: str) -> DeliveryView:
-    async with asyncio.timeout(40):
-        while (found := await seats.get_delivery(delivery)).turn_outcome is None:  # noqa: ASYNC110
-            await asyncio.sleep(0.01)
-    return found
 
 
 async def came(is_there: Callable[[], object]) -> None:

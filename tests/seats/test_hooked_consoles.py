@@ -22,10 +22,10 @@ from inspan.model.permission import NeedsInputKind
 from inspan.model.session import Provenance
 from inspan.model.turn import TurnOutcome
 from inspan.model.turn_events import TurnCorrected
-from inspan.model.views import AddSeat, DeliveryView, SeatView, SendPrompt
+from inspan.model.views import AddSeat, SeatView, SendPrompt
 from inspan.seats.core import Seats
 from inspan.store import open_store
-from support.console_ground import ConsoleGround
+from support.console_ground import ConsoleGround, ended
 from support.hook_ground import HOOKS, SESSION, SILENT_HOOKS, open_hook_ground
 from support.seat_ground import until
 
@@ -52,13 +52,6 @@ async def start(ground: ConsoleGround, seats: Seats) -> None:
 
 async def send(seats: Seats, text: str) -> str:
     return (await seats.send_prompt("worker", SendPrompt(text=text))).id
-
-
-async def ended(seats: Seats, delivery: str) -> DeliveryView:
-    async with asyncio.timeout(40):
-        while (found := await seats.get_delivery(delivery)).turn_outcome is None:  # noqa: ASYNC110
-            await asyncio.sleep(0.01)
-    return found
 
 
 async def came(is_there: Callable[[], object]) -> None:

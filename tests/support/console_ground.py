@@ -21,6 +21,7 @@ from inspan.model.posture import Approvals
 from inspan.model.screen_rules import Region, ScreenRule, ScreenRules
 from inspan.model.terminal import TerminalSettings
 from inspan.model.typing_recipe import Choice, ChoiceList, Composer, TypingRecipe
+from inspan.model.views import DeliveryView
 from inspan.seats.core import Seats
 from inspan.seats.service import TerminalViewer
 
@@ -34,6 +35,7 @@ __all__ = [
     "SCRIPTED_COMPOSER",
     "SCRIPTED_CONSOLE",
     "ConsoleHarnesses",
+    "ended",
     "open_console_ground",
     "until_shown",
 ]
@@ -256,3 +258,11 @@ async def until_shown(
                 await asyncio.sleep(0.01)
     except TimeoutError:
         raise AssertionError(f"the screen stays {shown}") from None
+
+
+async def ended(seats: Seats, delivery: str) -> DeliveryView:
+    """A delivery, once its turn has ended."""
+    async with asyncio.timeout(40):
+        while (found := await seats.get_delivery(delivery)).turn_outcome is None:  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+    return found
