@@ -25,7 +25,6 @@ from inspan.model.typing_recipe import Key, TypingBlock
 from inspan.transports.machine import HarnessEnd, Step
 
 from .arbitration import Verdict
-from .claims import Claim
 from .composer import ComposerState, read_composer
 from .console import NO_RULES, Console, ConsoleCheckpoint
 from .context import read_context
@@ -200,10 +199,6 @@ class TerminalMachine:
         self._is_person_typing = is_typing
         if is_typing:
             self._hands.note_person()
-
-    def hear(self, claim: Claim) -> None:
-        """Takes the claim of another source; the next look weighs it."""
-        self._console.hear(claim)
 
     def hear_hook(self, report: HookReport) -> tuple[Step, str]:
         """See `WatchingMachine.hear_hook`."""
