@@ -46,7 +46,7 @@ $(READY): pyproject.toml uv.lock
 	@touch $@
 
 test: $(READY) ## the unit, property and meta tests
-	$(BIN)/pytest tests --ignore=tests/live --ignore=tests/fault
+	$(BIN)/pytest tests --ignore=tests/live --ignore=tests/fault -n logical --maxprocesses 8 --dist loadfile
 
 live: $(READY) ## the tests against real harnesses, installed below $INSPAN_CACHE
 	$(BIN)/pytest tests/live

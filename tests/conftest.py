@@ -18,13 +18,25 @@ settings.register_profile(
 settings.load_profile("ci" if os.environ.get("CI") else "default")
 
 
+# How large and how long tests are, read while they run.
+_KNOBS = {"INSPAN_SCHEDULES", "INSPAN_FLOOD_MB"}
+
+
+def _is_for_tests(variable: str) -> bool:
+    return variable in _KNOBS or variable.startswith("INSPAN_LIVE_")
+
+
 @pytest.fixture(autouse=True)
 def throwaway_home(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """Point HOME, INSPAN_HOME and the XDG folders below a short new folder, and remove it afterwards.
 
     No test can read or change what the operator keeps. INSPAN_HOME is named but not made: making it is the
-    program's work. The path is short because a Unix socket's path may have 107 bytes at most.
+    program's work. The path is short because a Unix socket's path may have 107 bytes at most. Whatever else is
+    set for Inspan where the tests were started (by a person, by CI, by a seat they run in) is out of sight too,
+    save what is a setting of the tests themselves.
     """
+    for variable in [one for one in os.environ if one.startswith("INSPAN_") and not _is_for_tests(one)]:
+        monkeypatch.delenv(variable)
     home = Path(tempfile.mkdtemp(prefix="isp-"))
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("INSPAN_HOME", str(home / "inspan"))
@@ -39,3 +51,11 @@ def throwaway_home(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     (home / "run").mkdir(mode=0o700)
     yield home
     shutil.rmtree(home, ignore_errors=True)
+
+
+@pytest.fixture
+def tmp_path() -> Iterator[Path]:
+    """A new folder with a short path, whoever runs the tests and with however many workers; removed afterwards."""
+    path = Path(tempfile.mkdtemp(prefix="isp-")).resolve()
+    yield path
+    shutil.rmtree(path, ignore_errors=True)

@@ -200,14 +200,17 @@ def test_an_old_word_that_it_is_idle_permits_nothing_while_work_is_shown() -> No
             await start(ground, seats)
             ground.order("hook Stop {}", "quiet UserPromptSubmit", "quiet Stop")
             await came(lambda: [one for one in ground.read("done.jsonl") if one["order"] == "quiet Stop"])
-            view = await until(seats, "worker", is_free)
-            assert view.activity.source is Source.HOOK
+
+            def is_told_to_be_free(view: SeatView) -> bool:
+                return is_free(view) and view.activity.source is Source.HOOK
+
+            await until(seats, "worker", is_told_to_be_free)
             await ground.press(seats, "typed by a person\r")
 
             def is_held_back(view: SeatView) -> bool:
                 return view.console is not None and view.console.typing_block == "running"
 
-            view = await until(seats, "worker", is_held_back, timeout_s=15)
+            await until(seats, "worker", is_held_back, timeout_s=15)
             sent = await send(seats, "not yet")
             assert (await seats.get_delivery(sent)).state in (DeliveryState.QUEUED, DeliveryState.HELD)
             done = await ended(seats, sent)
