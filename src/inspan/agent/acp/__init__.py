@@ -1,0 +1,1 @@
+"""The agent as an ACP server on stdin and stdout."""

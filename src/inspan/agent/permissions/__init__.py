@@ -1,0 +1,1 @@
+"""What may run: modes, rules, questions and the one record of each decision."""

@@ -1,0 +1,1 @@
+"""The tools of the agent: what a tool is, and the ones that it brings."""
