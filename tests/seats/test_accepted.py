@@ -29,7 +29,7 @@ def taken() -> Scene:
     return scene
 
 
-@pytest.mark.requirement("H-E2")
+@pytest.mark.requirement("H-E2", "H-N31")
 def test_a_prompt_that_was_taken_is_accepted_and_neither_begun_nor_sent_again() -> None:
     scene = taken()
 
@@ -40,7 +40,7 @@ def test_a_prompt_that_was_taken_is_accepted_and_neither_begun_nor_sent_again() 
     assert scene.count(DeliveryAccepted) == 1
 
 
-@pytest.mark.requirement("H-E2")
+@pytest.mark.requirement("H-E2", "H-N31")
 def test_a_harness_that_dies_without_a_witness_leaves_an_accepted_prompt_unknown() -> None:
     for end in (ProcessExited(launch="l-1", exit_code=0), HolderLost(launch="l-1")):
         scene = taken()
@@ -53,7 +53,7 @@ def test_a_harness_that_dies_without_a_witness_leaves_an_accepted_prompt_unknown
         assert scene.seat.queue == ()
 
 
-@pytest.mark.requirement("H-E2")
+@pytest.mark.requirement("H-E2", "H-N31")
 @pytest.mark.parametrize("error", [None, CallError(code="harness_exited", message="It exited.")])
 def test_a_result_that_is_only_the_process_s_end_is_no_witness(error: CallError | None) -> None:
     scene = taken()
@@ -67,7 +67,7 @@ def test_a_result_that_is_only_the_process_s_end_is_no_witness(error: CallError 
     assert scene.last(TurnEnded).outcome is outcome
 
 
-@pytest.mark.requirement("H-E2")
+@pytest.mark.requirement("H-E2", "H-N31")
 def test_a_witness_and_a_result_settle_it_as_ever() -> None:
     scene = taken()
     scene.report(PromptStarted(delivery="d-1"))
@@ -99,7 +99,7 @@ def run_of(text: str) -> tuple[SeatView, DeliveryView, list[str]]:
     return asyncio.run(run())
 
 
-@pytest.mark.requirement("H-E2")
+@pytest.mark.requirement("H-E2", "H-N31")
 @pytest.mark.parametrize("way", ["die", "leave"])
 def test_a_real_harness_that_took_the_prompt_and_ended_leaves_it_unknown_and_is_not_asked_again(
     way: str,

@@ -173,6 +173,38 @@ def test_an_error_that_ended_a_turn_is_idle_with_the_error_kept() -> None:
     assert verdict.error == KeptError(code="limited", message="no more", rule="quota", resets="5pm")
 
 
+def test_an_error_of_an_earlier_turn_does_not_name_a_new_one_that_is_not_drawn_yet() -> None:
+    old = KeptError(code="auth_required", message="sign in", rule="login")
+    new = KeptError(code="limited", message="quota is used up", rule="quota", resets="5pm")
+    said = KeptError(message="429 quota")
+    known = heard(
+        claim(Source.SCREEN, "idle", error=old),
+        claim(Source.PROGRAM_STATUS, "running", seconds=5),
+        claim(Source.SCREEN, "running", error=old, seconds=5.1, sequence=2),
+        claim(Source.SCREEN, "idle", error=old, seconds=8, sequence=3),
+        claim(Source.PROGRAM_STATUS, "idle", error=said, seconds=8, sequence=2, is_turn_over=True),
+    )
+    assert judge(known, now=at(8.012))[1].error == said
+    drawn = accept_claim(known, claim(Source.SCREEN, "idle", error=new, seconds=8.05, sequence=4))
+    named = KeptError(code="limited", message="429 quota", rule="quota", resets="5pm")
+    assert judge(drawn, now=at(8.05))[1].error == named
+
+
+def test_the_same_error_in_two_turns_names_the_second_once_it_could_be_drawn() -> None:
+    seen = KeptError(code="limited", message="limit", rule="quota")
+    said = KeptError(message="429")
+    known = heard(
+        claim(Source.SCREEN, "idle", error=seen),
+        claim(Source.PROGRAM_STATUS, "running", seconds=5),
+        claim(Source.SCREEN, "idle", error=seen, seconds=8, sequence=2),
+        claim(Source.PROGRAM_STATUS, "idle", error=said, seconds=8, sequence=2, is_turn_over=True),
+    )
+    assert judge(known, now=at(8))[1].error == said
+    error = judge(known, now=at(8.25))[1].error
+    assert error is not None
+    assert (error.code, error.message) == ("limited", "429")
+
+
 def test_an_error_that_is_seen_stays_when_the_record_forgets_it() -> None:
     seen = claim(Source.SCREEN, "idle", error=KeptError(code="limited"))
     assert verdict_of(claim(Source.PROGRAM_STATUS, "idle"), seen).error == KeptError(code="limited")

@@ -26,6 +26,8 @@ __all__ = ["FRESH_S", "Considered", "Verdict", "judge"]
 
 FRESH_S = 15.0
 """How long a hook's word that work goes on is believed without another."""
+DRAWN_S = 0.25
+"""How long a program may take to draw what it said: until then an error of an earlier turn may still be shown."""
 
 
 class Considered(msgspec.Struct, frozen=True, kw_only=True):
@@ -93,7 +95,9 @@ def judge(
         considered = tuple(_considered(claims, ranked, None, now))
         return claims, Verdict(background=background, demoted=demoted, considered=considered)
     seen = {claim.source: claim for claim in _seen(usable)}
-    verdict = _verdict(top, seen)
+    is_fresh = (now - top.at).total_seconds() < DRAWN_S
+    is_stale = top.source not in SEEN and is_fresh and claims.is_old_error(Source.SCREEN)
+    verdict = _verdict(top, seen, is_error_stale=is_stale)
     return claims, msgspec.structs.replace(
         verdict,
         background=background,
@@ -102,7 +106,7 @@ def judge(
     )
 
 
-def _verdict(top: Claim, seen: dict[Source, Claim]) -> Verdict:
+def _verdict(top: Claim, seen: dict[Source, Claim], *, is_error_stale: bool) -> Verdict:
     screen = seen.get(Source.SCREEN)
     activity, error, kind, gate = top.activity, top.error, top.kind, top.gate
     if top.activity == "needs_input" and screen is not None:
@@ -112,7 +116,7 @@ def _verdict(top: Claim, seen: dict[Source, Claim]) -> Verdict:
             activity, kind = "idle", None
             error = KeptError(code="auth_required", rule=top.rule)
     if screen is not None and screen.activity == activity:
-        error = _join(error, screen.error)
+        error = error if error is not None and is_error_stale else _join(error, screen.error)
     agreeing = [claim for claim in (top, *seen.values()) if claim.activity == activity]
     return Verdict(
         activity=activity,

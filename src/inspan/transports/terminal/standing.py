@@ -56,12 +56,21 @@ class Claims(msgspec.Struct, frozen=True, kw_only=True):
         heard: The highest sequence of every source, also of claims that were withdrawn.
         contradictions: By the stronger source, since when it has been contradicted.
         demotions: By source.
+        worked_at: When the newest spell of work began, whoever said so.
+        errors_since: By source that is looked at, since when the error that it shows has been there.
     """
 
     newest: dict[Source, Claim] = {}
     heard: dict[Source, int] = {}
     contradictions: dict[Source, _Contradiction] = {}
     demotions: dict[Source, Demotion] = {}
+    worked_at: datetime | None = None
+    errors_since: dict[Source, datetime] = {}
+
+    def is_old_error(self, source: Source) -> bool:
+        """Whether the error that a source shows stood there before the newest work began."""
+        since = self.errors_since.get(source)
+        return since is not None and self.worked_at is not None and since < self.worked_at
 
 
 NO_CLAIMS = Claims()
@@ -112,9 +121,11 @@ def follow_contradictions(claims: Claims, *, now: datetime) -> Claims:
 
 
 def _heard(claims: Claims, source: Source, sequence: int, claim: Claim | None) -> Claims:
+    before = claims.newest.get(source)
     newest = {other: kept for other, kept in claims.newest.items() if other is not source}
     if claim is not None:
         newest[source] = claim
+    begins = claim is not None and claim.activity == "running" and not _is_running(before)
     return Claims(
         newest=newest,
         heard={**claims.heard, source: sequence},
@@ -124,7 +135,26 @@ def _heard(claims: Claims, source: Source, sequence: int, claim: Claim | None) -
             for other, demotion in claims.demotions.items()
             if other is not source or (source in SEEN and _is_same(claims, source, claim))
         },
+        worked_at=claim.at if claim is not None and begins else claims.worked_at,
+        errors_since=_errors_since(claims, source, before, claim),
     )
+
+
+def _is_running(claim: Claim | None) -> bool:
+    return claim is not None and claim.activity == "running"
+
+
+def _errors_since(
+    claims: Claims, source: Source, before: Claim | None, claim: Claim | None
+) -> dict[Source, datetime]:
+    """Since when each source that is looked at shows the error that it shows."""
+    error = None if claim is None or source not in SEEN else claim.error
+    others = {other: since for other, since in claims.errors_since.items() if other is not source}
+    if claim is None or error is None:
+        return others
+    was = None if before is None else before.error
+    is_same = was is not None and (was.code, was.rule, was.message) == (error.code, error.rule, error.message)
+    return {**others, source: claims.errors_since.get(source, claim.at) if is_same else claim.at}
 
 
 def _is_same(claims: Claims, source: Source, claim: Claim | None) -> bool:
