@@ -90,6 +90,8 @@ ERROR_CODES: dict[str, str] = {
     "position_ahead": "The position is ahead of the log: it belongs to another home.",
     "body_too_large": "The body of the request is over the cap.",
     "resume_decision_needed": "The conversation cannot be resumed; the operator must decide.",
+    "plugin_config_invalid": "The configuration of runtime plugins cannot be used.",
+    "plugin_config_in_project": "A project's own files name runtime plugins, which only the user's may.",
     "interrupted": "Ctrl-C ended the command; what the daemon was asked to do goes on.",
     # ManifestError
     "manifest_invalid": "A manifest has an unknown key, a wrong type or a bad value.",
@@ -105,6 +107,10 @@ ERROR_CODES: dict[str, str] = {
     "plugin_failed": "The plugin raised an error or died.",
     "plugin_timeout": "The plugin did not answer in time.",
     "plugin_refused": "The plugin refused the request, with its reason.",
+    "plugin_conflict": "A runtime plugin wants a name or an id that is taken.",
+    "plugin_contribution_invalid": "What a runtime plugin registers cannot be used.",
+    "plugin_setup_over": "A runtime plugin registers something after its setup.",
+    "plugin_stopped": "The runtime plugin that is called has stopped.",
     "unsupported_capability": "The harness does not offer this operation.",
     # HarnessError
     "not_installed": "The harness's program was not found.",
