@@ -5,18 +5,30 @@ Its message may hold a secret: nothing but the class leaves here, except to a lo
 
 from __future__ import annotations
 
+import asyncio
 import logging
 
-__all__ = ["FAULTS", "TRACEBACKS", "fault_name"]
-
-FAULTS: tuple[type[BaseException], ...] = (Exception, SystemExit, BaseExceptionGroup)
-"""What counts as the fault of whoever was called. A program's own end (`SystemExit`) is no more than that inside an
-agent; a task's cancellation and Ctrl-C are somebody else's wish and go on."""
+__all__ = ["TRACEBACKS", "fault_name", "is_fault"]
 
 TRACEBACKS = logging.getLogger("inspan.agent.tracebacks")
 """Whole tracebacks, messages included. Silent until somebody sets its level, whatever the root logger's is."""
 
 TRACEBACKS.setLevel(logging.CRITICAL + 1)
+
+
+def is_fault(error: BaseException) -> bool:
+    """Whether what a plugin's code raised is its own fault, rather than somebody else's wish that goes on.
+
+    Ctrl-C goes on, and so does a cancellation that this task was asked for. Everything else is a fault, a program's own
+    end (`SystemExit`) and a cancellation that nobody asked for included.
+    """
+    if isinstance(error, asyncio.CancelledError):
+        try:
+            task = asyncio.current_task()
+        except RuntimeError:
+            return False
+        return task is not None and not task.cancelling()
+    return not isinstance(error, (KeyboardInterrupt, GeneratorExit))
 
 
 def fault_name(error: BaseException) -> str:

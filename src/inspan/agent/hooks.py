@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias, cast
 
 from inspan.agent.cancelling import CancelSignal
-from inspan.agent.faults import FAULTS, fault_name
+from inspan.agent.faults import fault_name, is_fault
 from inspan.agent.hook_events import HOOK_EVENTS, VETOABLE, HookEvent, Veto
 from inspan.model.errors import PluginError
 
@@ -123,7 +123,9 @@ class HookBus:
                 answer, fault = await self._wait_for(answer, cancel)
                 if fault:
                     return None, fault
-        except FAULTS as error:
+        except BaseException as error:
+            if not is_fault(error):
+                raise
             return None, fault_name(error)
         if answer is not None and not isinstance(cast(object, answer), Veto):
             return None, "TypeError"
@@ -159,5 +161,7 @@ class HookBus:
 async def _guarded(answer: Awaitable[Veto | None]) -> tuple[Veto | None, str]:
     try:
         return await answer, ""
-    except FAULTS as error:
+    except BaseException as error:
+        if not is_fault(error):
+            raise
         return None, fault_name(error)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar, cast
 
 from inspan.agent.cancelling import CancelSignal, CancelSource
-from inspan.agent.faults import FAULTS, fault_name
+from inspan.agent.faults import fault_name, is_fault
 from inspan.agent.leases import Lease, OwnerLease
 from inspan.agent.plugins.contract import Page, PageContext
 from inspan.agent.tools.contract import TOOL_NAME, Tool
@@ -175,7 +175,9 @@ class PageRegistry:
                 failed = ""
                 try:
                     return await handler(PageContext(cancel=joined.signal))
-                except FAULTS as error:
+                except BaseException as error:
+                    if not is_fault(error):
+                        raise
                     failed = fault_name(error)
         finally:
             joined.close()

@@ -16,7 +16,7 @@ from typing import Protocol
 import msgspec
 
 from inspan.agent.audit.events import AuditEvent, PermissionEvent, ToolExecution
-from inspan.agent.faults import FAULTS, fault_name
+from inspan.agent.faults import fault_name, is_fault
 
 __all__ = ["QUEUE_LIMIT", "AuditBus", "SinkCounts", "snapshot"]
 
@@ -171,12 +171,9 @@ class _Pump:
             try:
                 await self._sink.write(event)
                 self.written += 1
-            except asyncio.CancelledError:
-                own = asyncio.current_task()
-                if self._is_stopped or (own is not None and own.cancelling()):
+            except BaseException as error:
+                if not is_fault(error):
                     raise
-                self._failed("CancelledError")
-            except FAULTS as error:
                 self._failed(fault_name(error))
             finally:
                 self._is_writing = False
