@@ -24,6 +24,7 @@ BENCHMARKS = (
     "console_seats",
     "console_memory",
     "console_poller",
+    "delivery",
     "durable_appends",
     "sse_fanout",
     "agent_to_client",

@@ -259,4 +259,4 @@ def write_agent_program(folder: Path, name: str = HARNESS, *, source: str = fake
 
 def _is_open(seat: SeatView) -> bool:
     """Whether its session is open, or its console says what it does."""
-    return seat.session.open or (seat.console is not None and seat.activity.value in ("running", "waiting"))
+    return seat.session.open or (seat.console is not None and seat.activity.value != "unknown")

@@ -56,6 +56,12 @@ class Tmux:
         done = subprocess.run(command, env=child_environment(), stdout=subprocess.PIPE, check=True)
         return msgspec.json.decode(done.stdout, type=Polled)
 
+    def paste(self, text: str) -> None:
+        """Pastes a text into the first console and presses Enter, by three commands as a shell would run them."""
+        _tmux(self._socket, "load-buffer", "-b", "prompt", "-", given=text)
+        _tmux(self._socket, "paste-buffer", "-p", "-d", "-b", "prompt", "-t", "=s0:")
+        _tmux(self._socket, "send-keys", "-t", "=s0:", "Enter")
+
 
 def find_tmux() -> str:
     """The program.
@@ -76,21 +82,33 @@ def tmux_version() -> str:
 
 @contextlib.contextmanager
 def serving(folder: Path, program: Path, count: int) -> Generator[Tmux]:
-    """A server with so many sessions of the program inside the block; afterwards all are gone."""
+    """A server with so many sessions of the program, in the folder, inside the block; afterwards all are gone."""
     socket = folder / "tmux"
     try:
         for number in range(count):
             size = ("-x", str(_COLUMNS), "-y", str(_ROWS))
-            _tmux(socket, "-f", os.devnull, "new-session", "-d", "-s", f"s{number}", *size, str(program))
+            _tmux(
+                socket,
+                "-f",
+                os.devnull,
+                "new-session",
+                "-d",
+                "-s",
+                f"s{number}",
+                "-c",
+                str(folder),
+                *size,
+                str(program),
+            )
         yield Tmux(socket, count, int(_tmux(socket, "display-message", "-p", "#{pid}")))
     finally:
         with contextlib.suppress(subprocess.CalledProcessError):
             _tmux(socket, "kill-server")
 
 
-def _tmux(socket: Path, *words: str) -> str:
+def _tmux(socket: Path, *words: str, given: str = "") -> str:
     command = [find_tmux(), "-S", str(socket), *words]
-    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+    return subprocess.run(command, input=given, capture_output=True, text=True, check=True).stdout.strip()
 
 
 def _poll(socket: str, count: int, seconds: float) -> Polled:

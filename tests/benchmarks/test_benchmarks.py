@@ -49,7 +49,7 @@ def test_every_file_that_asks_a_question_is_a_benchmark() -> None:
 )
 @pytest.mark.parametrize("name", OWN)
 def test_a_benchmark_gives_its_figures_at_a_small_scale(name: str) -> None:
-    if name == "console_poller" and shutil.which("tmux") is None:
+    if name in ("console_poller", "delivery") and shutil.which("tmux") is None:
         pytest.skip("it is compared with tmux, which is not installed here")
     figures: list[Figure] = module(name).run(SMALL)
 
