@@ -12,7 +12,9 @@ import msgspec
 from .diagnosis import DiagnosisCode
 from .records import Path, RecordRule
 
-__all__ = ["ExitCode", "HeadlessSettings", "LineRule"]
+__all__ = ["ExitCode", "HeadlessSettings", "LineRule", "ProgramGrant"]
+
+EnvName = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
 
 
 class ExitCode(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -49,6 +51,29 @@ class LineRule(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, fo
     means: Literal["noise", "error"]
 
 
+class ProgramGrant(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+    """How a one-shot run is told that it may run one program unasked, whatever that program's arguments.
+
+    It stands in the place of a posture. `{program}` is replaced by the program's name; nothing else is.
+
+    Attributes:
+        reach: What the run may then do unasked: start that `program` and nothing more; whatever the harness's own
+            `sandbox` confines to the workspace; or `everything`, for a harness that knows no middle.
+        args: Further arguments.
+        environment: Further variables.
+        merges: As in a posture: which of them hold JSON that is merged with what the operator set, and how.
+        source: Where the fact comes from.
+        verified: Date and version.
+    """
+
+    reach: Literal["program", "sandbox", "everything"]
+    args: tuple[str, ...] = ()
+    environment: dict[EnvName, str] = {}
+    merges: dict[EnvName, Literal["rules", "settings"]] = {}
+    source: str = ""
+    verified: str = ""
+
+
 class HeadlessSettings(
     msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True
 ):
@@ -69,6 +94,7 @@ class HeadlessSettings(
         chooses_session: Core makes the session's id, a random UUID, and gives it as `{session}` in
             `launch.args`. An id that the harness reports is preferred.
         exit_codes: What exit statuses mean.
+        grant: How a run is let run one program unasked; none where nobody knows.
     """
 
     prompt: Literal["stdin", "argument"] = "stdin"
@@ -80,3 +106,4 @@ class HeadlessSettings(
     stderr_session: str = ""
     chooses_session: bool = False
     exit_codes: tuple[ExitCode, ...] = ()
+    grant: ProgramGrant | None = None

@@ -35,6 +35,7 @@ def check_headless(mode: ModeManifest, at: str) -> Iterator[Fault]:
     yield from _check_lines(mode, here)
     yield from _check_exit_codes(mode, here)
     yield from _check_session(mode, at)
+    yield from _check_grant(mode, here)
 
 
 def _check_session(mode: ModeManifest, at: str) -> Iterator[Fault]:
@@ -66,6 +67,30 @@ def _check_session(mode: ModeManifest, at: str) -> Iterator[Fault]:
             key_path=f"{at}.headless.stderr_session",
             problem="has no group",
             expected="a first group that holds the session's id",
+        )
+
+
+def _check_grant(mode: ModeManifest, here: str) -> Iterator[Fault]:
+    grant = mode.headless.grant
+    if grant is None:
+        return
+    texts = (*grant.args, *grant.environment.values())
+    if grant.reach == "program" and not any("{program}" in one for one in texts):
+        yield Fault(
+            key_path=f"{here}.grant",
+            problem="does not name the program",
+            expected="{program} in args or environment, or reach = 'sandbox' or 'everything'",
+        )
+    for name in grant.merges:
+        if name not in grant.environment:
+            yield Fault(
+                key_path=f"{here}.grant.merges.{name}",
+                problem="merges a variable that the grant does not set",
+                expected="the name of one in environment",
+            )
+    if not (grant.source and grant.verified):
+        yield Fault(
+            key_path=f"{here}.grant", problem="is a claim without a source", expected="source and verified"
         )
 
 
