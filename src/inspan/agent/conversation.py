@@ -36,9 +36,10 @@ class UserMessage(Struct, frozen=True, kw_only=True, tag="user"):
 
 
 class TextPart(Struct, frozen=True, kw_only=True, tag="text"):
-    """Text that the model wrote."""
+    """Text that the model wrote. `provider_state` is the provider's own, given back to it unchanged."""
 
     text: str
+    provider_state: Json = None
 
 
 class ThinkingPart(Struct, frozen=True, kw_only=True, tag="thinking"):

@@ -93,11 +93,13 @@ class ToolCall(Struct, frozen=True, kw_only=True):
         id: The model's own id of the call, unique in its session.
         tool: The tool's name.
         arguments: As the model gave them; not yet checked against the tool's schema.
+        malformed: What it gave instead, where that is no JSON object; such a call is not run.
     """
 
     id: str
     tool: str
     arguments: JsonObject
+    malformed: str = ""
 
 
 class ToolResult(Struct, frozen=True, kw_only=True):

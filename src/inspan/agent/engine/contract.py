@@ -17,7 +17,7 @@ from inspan.agent.conversation import Message
 from inspan.agent.models.contract import TextDelta, ThinkingDelta, ToolDefinition
 from inspan.agent.values import Content, ToolCall, ToolResult, Usage
 
-__all__ = ["Engine", "EngineEvent", "EnginePorts", "StopReason", "TurnRequest", "TurnResult"]
+__all__ = ["Engine", "EngineEvent", "EnginePorts", "Retrying", "StopReason", "TurnRequest", "TurnResult"]
 
 
 class StopReason(StrEnum):
@@ -59,7 +59,23 @@ class TurnRequest(Struct, frozen=True, kw_only=True):
     effort: str = ""
 
 
-EngineEvent: TypeAlias = TextDelta | ThinkingDelta
+class Retrying(Struct, frozen=True, kw_only=True, tag="retrying"):
+    """A request failed in passing and is made again after a wait.
+
+    Attributes:
+        attempt: Which repetition comes, from 1.
+        attempts: How many there are at most.
+        wait_s: The wait before it.
+        reason: Why the last one failed, for a person.
+    """
+
+    attempt: int
+    attempts: int
+    wait_s: float
+    reason: str
+
+
+EngineEvent: TypeAlias = TextDelta | ThinkingDelta | Retrying
 
 
 class EnginePorts(Protocol):
@@ -80,6 +96,18 @@ class EnginePorts(Protocol):
 
     async def call_tool(self, call: ToolCall) -> ToolResult:
         """Runs one call. Never raises, but for the task's own cancellation."""
+        ...
+
+    async def make_room(self, input_tokens: int, *, is_overflow: bool) -> tuple[Message, ...] | None:
+        """Asked before a request is made, and after one that was too long (`is_overflow`).
+
+        Args:
+            input_tokens: What the conversation's last request took, 0 if that is not known.
+            is_overflow: Whether the model refused the request for its length.
+
+        Returns:
+            The whole conversation as it is to go on, when it was made shorter; None to leave it.
+        """
         ...
 
     async def may_stop(self) -> str:

@@ -7,7 +7,7 @@ speaks like it, Anthropic, Google) come with the model library and are chosen by
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from typing import Protocol, TypeAlias
+from typing import Literal, Protocol, TypeAlias
 
 from msgspec import Struct
 
@@ -16,6 +16,7 @@ from inspan.agent.conversation import AssistantPart, Message
 from inspan.agent.values import JsonObject, Usage
 
 __all__ = [
+    "Finished",
     "ModelDefinition",
     "ModelEvent",
     "ModelProvider",
@@ -100,7 +101,18 @@ class UsageSeen(Struct, frozen=True, kw_only=True, tag="usage"):
     usage: Usage
 
 
-ModelEvent: TypeAlias = TextDelta | ThinkingDelta | PartDone | UsageSeen
+class Finished(Struct, frozen=True, kw_only=True, tag="finished"):
+    """Why the answer is complete, where the provider says it. A provider that never does means `stop`.
+
+    Attributes:
+        reason: `stop`: it said all, calls included; `max_tokens`: it was cut by its length; `refused`: the provider
+            refused for its content.
+    """
+
+    reason: Literal["stop", "max_tokens", "refused"]
+
+
+ModelEvent: TypeAlias = TextDelta | ThinkingDelta | PartDone | UsageSeen | Finished
 
 
 class ModelProvider(Protocol):
@@ -114,7 +126,8 @@ class ModelProvider(Protocol):
     def stream(self, request: ModelRequest, cancel: CancelSignal) -> AsyncIterator[ModelEvent]:
         """Answers one request, piece by piece; ends when the answer is complete.
 
-        It raises what it likes: the turn fails with the exception's class alone. It should end soon after `cancel` is
+        It raises a `ModelFailure` (`models.failure`), or what it likes: then the turn fails with the exception's class
+        alone. It should end soon after `cancel` is
         raised; its iterator is closed in any case.
         """
         ...
