@@ -133,6 +133,13 @@ def test_a_run_that_was_killed_in_mid_turn_has_lost_it(harness: str) -> None:
     assert (turn.outcome, turn.started) == (TurnOutcome.LOST, True)
 
 
+def test_a_run_that_says_that_it_was_stopped_is_cancelled_though_its_result_is_a_success() -> None:
+    replay = played("copilot", "stopped")
+    (turn,) = replay.turns
+    assert (turn.outcome, turn.raw_reason, turn.error) == (TurnOutcome.CANCELLED, "user_abort", None)
+    assert replay.sessions == ("ebefb325-e225-41ed-9380-47757a1021e4",)
+
+
 @pytest.mark.requirement("H-F3")
 @pytest.mark.parametrize(
     ("harness", "case", "tool", "rule", "settings"),

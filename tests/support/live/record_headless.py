@@ -8,6 +8,7 @@ Runs the harness as its manifest says, once for each case, against the scripted 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import signal
 import subprocess
@@ -27,14 +28,14 @@ from inspan.model.session import Provenance, SessionReference
 from inspan.plugin.manifest_file import load_manifest
 from inspan.plugin.planning import build_plan
 from inspan.plugin.programs import FoundProgram
-from support.live import cline, hermes, kimi, vibe
+from support.live import cline, copilot, hermes, kimi, vibe
 from support.live.netns import Namespace, open_namespace
 from support.live.target import ReadyTarget, Target, open_target
 
 __all__ = ["CASES", "TARGETS", "Case", "record"]
 
 TARGETS: dict[str, Target] = {
-    target.pin: target for target in (cline.TARGET, hermes.TARGET, kimi.TARGET, vibe.TARGET)
+    target.pin: target for target in (cline.TARGET, copilot.TARGET, hermes.TARGET, kimi.TARGET, vibe.TARGET)
 }
 MISSING_SESSION = "00000000-0000-4000-8000-000000000000"
 
@@ -69,6 +70,7 @@ CASES: dict[str, Case] = {
     "quota": Case(prompt="QUOTA please", timeout_s=40.0),
     "authfail": Case(prompt="AUTHFAIL please"),
     "hang": Case(prompt="HANG please", timeout_s=25.0),
+    "stopped": Case(prompt="SLOW [words=600] [interval=0.2]", timeout_s=6.0),
     "noauth": Case(prompt="PLAIN please", is_set_up=False),
 }
 
@@ -182,7 +184,17 @@ def _wait(process: subprocess.Popen[bytes], timeout_s: float) -> int:
         print("it ignores SIGTERM", file=sys.stderr)
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
+    _await_group(process.pid)
     return _STOPPED
+
+
+def _await_group(group: int) -> None:
+    """Waits for what the process started: it may have the last word."""
+    until_s = time.monotonic() + _GRACE_S
+    with contextlib.suppress(ProcessLookupError):
+        while time.monotonic() < until_s:
+            os.killpg(group, 0)
+            time.sleep(0.05)
 
 
 def _read(file: IO[bytes], ready: ReadyTarget) -> str:
