@@ -244,8 +244,9 @@ class HolderConnection:
         its group and family, after `term_grace_s` more SIGKILL. What outlives the harness is stopped too.
         A second call may hurry the first, never delay it; after the exit it does nothing.
 
-        A terminal's input has no end, so there `eof_grace_s` does not count: SIGHUP and SIGTERM are sent at
-        once, SIGKILL after `term_grace_s`, and the terminal is hung up when all of its output was read.
+        A terminal's input has no end, so there `eof_grace_s` does not count: SIGHUP is sent at once, SIGTERM a
+        second later (or after `term_grace_s`, where that is less), SIGKILL after `term_grace_s` more, and the
+        terminal is hung up when all of its output was read.
         """
         await self.channel.ask("stop", {"eof_grace_s": eof_grace_s, "term_grace_s": term_grace_s}, _Nothing)
 

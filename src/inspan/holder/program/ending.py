@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Ending"]
 
+HANG_UP_S = 1.0  # how long a program in a terminal has to heed its hang-up before it is terminated
 DRAIN_S = 2.0  # how long the output is read after the exit, if something left behind keeps it open
 SWEEP_GRACE_S = 1.0
 GIVE_UP_S = 5.0
@@ -69,16 +70,18 @@ class Ending:
     def stop(self, eof_grace_s: float, term_grace_s: float) -> None:
         """End of input, then SIGTERM, then SIGKILL to the group. A second call may hurry, never delay.
 
-        The input of a terminal has no end: instead, SIGHUP comes with SIGTERM, and both at once.
+        The input of a terminal has no end: instead, SIGHUP comes at once, as from a terminal that is closed, and
+        SIGTERM a moment later, so that who heeds the first can end in its own way.
         """
         if self.exit is not None:
             return
         self._is_asked = True
         self._input.close()
-        terminate_at = time.monotonic() + (eof_grace_s if self._pty is None else 0.0)
+        wait_s = eof_grace_s if self._pty is None else min(HANG_UP_S, term_grace_s)
+        terminate_at = time.monotonic() + wait_s
         steps = [(terminate_at, int(signal.SIGTERM)), (terminate_at + term_grace_s, int(signal.SIGKILL))]
         if self._pty is not None:
-            steps.insert(0, (terminate_at, int(signal.SIGHUP)))
+            steps.insert(0, (terminate_at - wait_s, int(signal.SIGHUP)))
         if self._steps:
             steps = [min(pair) for pair in zip(self._steps, steps[-len(self._steps) :], strict=True)]
         self._steps = steps
