@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import threading
 from collections.abc import Awaitable, Callable
 
 import msgspec
@@ -19,10 +20,12 @@ from inspan.model.evidence import Source
 from inspan.model.permission import AnsweredBy, Decision, NeedsInputKind
 from inspan.model.session import ResumeOutcome
 from inspan.model.views import AddSeat, SeatView, SendPrompt
+from inspan.seats import running
 from inspan.seats.core import Seats
 from inspan.store import open_store
 from inspan.transports.machine import Step
 from inspan.transports.terminal.machine import TerminalMachine
+from inspan.transports.terminal.opening import load_engine
 from support.console_ground import ConsoleGround, open_console_ground, until_shown
 from support.seat_ground import is_gone, until
 from support.seat_scene import ALL
@@ -99,6 +102,27 @@ def test_a_gate_before_the_session_needs_a_person_and_is_no_start_that_hangs() -
             again = await until(seats, "worker", lambda v: v.status == "needs_input")
             assert again.console is not None
             assert (again.console.gate, again.console.is_ready) == ("trust", False)
+
+    on_ground(story)
+
+
+def test_a_daemon_that_comes_back_to_a_console_loads_its_emulator_beside_its_loop(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    on_loop: list[bool] = []
+
+    def load() -> None:
+        on_loop.append(threading.current_thread() is threading.main_thread())
+        load_engine()
+
+    async def story(ground: ConsoleGround) -> None:
+        async with ground.seats() as seats:
+            await start(ground, seats)
+            await until(seats, "worker", is_ready)
+        monkeypatch.setattr(running, "load_engine", load)
+        async with ground.seats() as seats:
+            assert on_loop == [False]
+            await until(seats, "worker", is_ready)
 
     on_ground(story)
 

@@ -325,7 +325,7 @@ class Seats(HarnessCalls, HookCalls, RequestCalls, SessionCalls, ConsoleCalls, S
 
     # Life
 
-    def restore(self) -> None:
+    async def restore(self) -> None:
         """Takes up every seat where the log says that it stands. Called once, before anything is asked."""
         states = self._store.seat_states(include_removed=True)
         live = {state.live_launch.id for state in states if state.live_launch is not None}
@@ -334,8 +334,10 @@ class Seats(HarnessCalls, HookCalls, RequestCalls, SessionCalls, ConsoleCalls, S
         for state in states:
             actor = self._actors[state.name] = self._make_actor(state.name, state)
             if state.live_launch is not None:
-                actor.link = self._runner.restore_link(state)
-                self._spawn(actor, state.live_launch.id)
+                actor.link = await self._runner.restore_link(state)
+        for state in states:
+            if state.live_launch is not None:
+                self._spawn(self._actors[state.name], state.live_launch.id)
 
     async def tick(self) -> None:
         """Gives every seat what its time has come for, for ever."""
@@ -468,7 +470,7 @@ async def open_seats(
         launches=home.launches,
         environ=dict(os.environ if environ is None else environ),
     )
-    seats.restore()
+    await seats.restore()
     ticker = asyncio.create_task(seats.tick(), name="permission time limits")
     try:
         yield seats

@@ -128,7 +128,7 @@ class LaunchRunner:
             if actor.link is not None:
                 actor.link.close()
             if actor.state is not None:
-                actor.link = self.restore_link(actor.state)
+                actor.link = await self.restore_link(actor.state)
 
     async def _carry_out(self, actor: SeatActor, launch: str) -> None:
         state = actor.state
@@ -140,7 +140,7 @@ class LaunchRunner:
         else:
             await self._return_to(actor, live)
 
-    def restore_link(self, state: SeatState) -> Link | None:
+    async def restore_link(self, state: SeatState) -> Link | None:
         """The link of a launch that a daemon before this one followed.
 
         `None` where its intent does not stand yet, or where its folder does not say how to follow it.
@@ -152,6 +152,8 @@ class LaunchRunner:
         files = read_files(Path(live.directory))
         if files is None:
             return None
+        if files.transport == TERMINAL:
+            await asyncio.to_thread(load_engine)
         return Link(cursor, open_machine(files.transport, files.settings, snapshot=cursor.snapshot))
 
     def sweep(self, live: set[str]) -> None:
