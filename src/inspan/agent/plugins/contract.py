@@ -85,11 +85,11 @@ class RuntimePlugin(Protocol[ConfigT]):
         """The version of the contract it was written for."""
         ...
 
-    def parse_config(self, raw: Json) -> ConfigT:
+    def parse_config(self, raw: Json, /) -> ConfigT:
         """Checks the raw configuration (None if there is none) and gives it its type. Whatever it raises is its failure."""
         ...
 
-    def setup(self, ctx: PluginContext[ConfigT]) -> Awaitable[None] | None:
+    def setup(self, ctx: PluginContext[ConfigT], /) -> Awaitable[None] | None:
         """Registers what the plugin contributes. Runs once an agent; may be a coroutine function."""
         ...
 
@@ -162,12 +162,12 @@ class PluginContext(Protocol[ConfigT_co]):
         """A folder of the plugin's own below the agent's home, 0700, made on first use. Absolute."""
         ...
 
-    def on_start(self, start: Callable[[], Awaitable[None] | None]) -> None:
-        """Runs `start` when every plugin's setup is done. It has to return once its work has begun (30 s)."""
+    def on_start(self, start: Callable[[], object]) -> None:
+        """Runs `start`, and awaits it if it can be awaited, when every plugin's setup is done. It has to return once its work has begun (30 s)."""
         ...
 
-    def on_dispose(self, dispose: Callable[[], Awaitable[None] | None]) -> None:
-        """Runs `dispose` when the plugin stops, latest first. Call it right after a resource is acquired."""
+    def on_dispose(self, dispose: Callable[[], object]) -> None:
+        """Runs `dispose`, and awaits it if it can be awaited, when the plugin stops, latest first. Call it right after a resource is acquired."""
         ...
 
     async def run_sync(self, work: Callable[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> _R:
@@ -228,11 +228,11 @@ class AuthProvider(Protocol):
         """Names it among the providers."""
         ...
 
-    async def login(self, tell: Callable[[str], Awaitable[None]]) -> JsonObject:
+    async def login(self, tell: Callable[[str], Awaitable[None]], /) -> JsonObject:
         """Signs in and returns the credential to keep. `tell` shows a person what to do (an address, a code)."""
         ...
 
-    async def refresh(self, credential: JsonObject) -> JsonObject | None:
+    async def refresh(self, credential: JsonObject, /) -> JsonObject | None:
         """Gives a fresh credential for a stored one, the same if it is still good, or None if it is no longer any use."""
         ...
 
@@ -264,7 +264,7 @@ class Hooks(Protocol):
 class AuditSink(Protocol):
     """Observes permissions and calls, as well as it can."""
 
-    async def write(self, event: AuditEvent) -> None:
+    async def write(self, event: AuditEvent, /) -> None:
         """Takes one event. Events come one after another, in order; an exception is counted and the next one comes."""
         ...
 
@@ -351,7 +351,8 @@ PluginPhase: TypeAlias = str
 """Where a failure was: `resolve`, `import`, `contract`, `config`, `setup`, `start`, `run`, `drain`, `dispose`."""
 
 PluginState: TypeAlias = str
-"""`disabled`, `active`, `failed`, `stopped`."""
+"""`pending` while the agent is being made, then `disabled`, `active`, `failed`, `stopped`; `ignored` for what a project's
+own files wanted."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -361,11 +362,12 @@ class PluginStatus:
     Attributes:
         id: The plugin's id.
         version: The plugin's version; empty while its code was not read.
-        source: `builtin`, `inline` or `file`.
+        source: `builtin`, `inline`, `file` or `project`.
         state: See `PluginState`.
         is_required: Whether its failure aborts the agent's creation.
         phase: Where it failed; empty if it did not.
         error: The class of what it raised; never its message.
+        message: What went wrong in our words, or why it is disabled; empty if there is nothing to say.
         contributions: How many of each kind are registered now.
         warnings: What went wrong without ending it, in our words.
     """
@@ -377,5 +379,6 @@ class PluginStatus:
     is_required: bool
     phase: PluginPhase = ""
     error: str = ""
+    message: str = ""
     contributions: Mapping[str, int] = field(default_factory=dict[str, int])
     warnings: tuple[str, ...] = ()
