@@ -10,6 +10,7 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
+from inspan.agent.text import clean_text
 from inspan.agent.values import Diff, JsonObject, ToolResult
 
 from .arguments import arguments_of, schema_of, short
@@ -22,7 +23,7 @@ from .problems import ToolProblem, describe_os_error, telling_problems
 from .reading import LARGEST_TEXT_BYTES
 from .replacing import replace_file
 from .similar import similar_names
-from .texts import FileText, decode_text, is_binary, printable, replace_text, with_line_ends
+from .texts import FileText, decode_text, is_binary, replace_text, with_line_ends
 
 __all__ = ["edit_tool", "write_tool"]
 
@@ -195,7 +196,7 @@ class _Change:
 
 def _diff(path: Path, old: str | None, new: str) -> Diff:
     return Diff(
-        path=show_name(str(path)), old_text=None if old is None else printable(old), new_text=printable(new)
+        path=show_name(str(path)), old_text=None if old is None else clean_text(old), new_text=clean_text(new)
     )
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
+from inspan.agent.threads import run_in_thread
 from inspan.agent.values import Json, JsonObject, Location
 
 from .confinement import Confinement
@@ -62,7 +62,7 @@ async def run_blocking(call: ToolCallContext, work: Callable[[threading.Event], 
     stop = threading.Event()
     leave = call.cancel.listen(stop.set)
     try:
-        return await asyncio.to_thread(work, stop)
+        return await run_in_thread(lambda: work(stop), name=f"tool-{call.call_id[:20]}")
     finally:
         stop.set()
         leave()

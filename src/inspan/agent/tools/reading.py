@@ -10,6 +10,7 @@ from typing import Annotated, BinaryIO
 
 from msgspec import Meta, Struct
 
+from inspan.agent.text import clean_text
 from inspan.agent.values import ImageContent, JsonObject, ToolResult
 
 from .arguments import arguments_of, schema_of, short
@@ -19,7 +20,7 @@ from .ground import Ground, run_blocking
 from .ledger import fingerprint
 from .problems import ToolProblem, telling_problems
 from .similar import similar_names
-from .texts import FileText, decode_text, image_type, is_binary, printable
+from .texts import FileText, decode_text, image_type, is_binary
 
 __all__ = ["LARGEST_TEXT_BYTES", "read_tool"]
 
@@ -27,12 +28,12 @@ LARGEST_TEXT_BYTES = 10 * 1024 * 1024
 """Up to this size a text is read whole, can be changed, and has its lines counted."""
 
 _LARGEST_IMAGE_BYTES = 3 * 1024 * 1024 + 512 * 1024
-_RESULT_BYTES = 96 * 1024
+_RESULT_CHARS = 50_000
 _LINE_CHARS = 2000
 _SNIFFED_BYTES = 8192
 
 _DESCRIPTION = f"""\
-Reads a file. Text comes with line numbers (`   12<tab>text`), which are not part of the file. At most {_RESULT_BYTES // 1024} KiB \
+Reads a file. Text comes with line numbers (`   12<tab>text`), which are not part of the file. At most {_RESULT_CHARS:,} characters \
 come at once: the last line says where to go on. Pictures (PNG, JPEG, GIF, WebP) are shown. Other binary files are refused. \
 Read a file before you change it."""
 
@@ -133,12 +134,12 @@ def _numbered(lines: Iterable[str], first: int) -> tuple[list[str], int]:
     shown: list[str] = []
     size = 0
     for number, line in enumerate(lines, first):
-        text = printable(line.removesuffix("\r"))
+        text = clean_text(line.removesuffix("\r"))
         if len(text) > _LINE_CHARS:
             text = f"{text[:_LINE_CHARS]}… [line cut]"
         entry = f"{number:>6}\t{text}"
-        size += len(entry.encode()) + 1
-        if shown and size > _RESULT_BYTES:
+        size += len(entry) + 1
+        if shown and size > _RESULT_CHARS:
             break
         shown.append(entry)
     return shown, len(shown)

@@ -19,7 +19,6 @@ __all__ = [
     "decode_text",
     "image_type",
     "is_binary",
-    "printable",
     "replace_text",
     "with_line_ends",
 ]
@@ -101,11 +100,6 @@ def decode_text(data: bytes) -> FileText:
     except UnicodeDecodeError:
         return FileText(text=data.decode("latin-1"), encoding="latin-1")
     return FileText(text=text, encoding=encoding, mark=mark)
-
-
-def printable(text: str) -> str:
-    """The same text as valid Unicode: each stray byte becomes U+FFFD."""
-    return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def with_line_ends(text: str, *, is_crlf: bool) -> str:
