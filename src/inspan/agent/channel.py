@@ -27,6 +27,11 @@ class Channel(Generic[T]):
         self._writers: deque[asyncio.Future[None]] = deque()
         self._is_closed = False
 
+    @property
+    def is_full(self) -> bool:
+        """Whether a writer would wait."""
+        return len(self._items) >= self._capacity
+
     def push(self, item: T) -> None:
         """Adds an item without waiting, over the capacity too; nothing once it is closed."""
         if not self._is_closed:

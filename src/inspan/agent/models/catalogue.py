@@ -35,6 +35,12 @@ class FoundModel:
     owner: str
     lease: Lease | None = None
 
+    def described(self) -> ModelDefinition:
+        """What is known of it by now: a provider that learns more on the way tells it by a method `describe`."""
+        describe = getattr(self.provider, "describe", None)
+        known = describe(self.definition.id) if callable(describe) else None
+        return known if isinstance(known, ModelDefinition) else self.definition
+
 
 class ModelSource(Protocol):
     """Looks up models that nobody registered, such as those of well-known providers."""

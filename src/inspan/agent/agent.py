@@ -1,0 +1,399 @@
+"""Inspan's own agent: a model, tools and plugins, and the sessions that are held with them."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
+from contextlib import AsyncExitStack
+from datetime import UTC, datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from msgspec import Struct
+
+from inspan.agent.audit.sinks import AuditBus
+from inspan.agent.engine.loop import EngineLimits, TurnLoop
+from inspan.agent.hook_events import SessionStart
+from inspan.agent.hooks import HookBus
+from inspan.agent.leases import OwnerLease
+from inspan.agent.models.catalogue import FoundModel, ModelCatalogue
+from inspan.agent.models.contract import ModelDefinition, ModelProvider
+from inspan.agent.models.scripted import SCRIPTED_MODELS, ScriptedModel
+from inspan.agent.models.well_known import WELL_KNOWN, WellKnownModels, default_model, require_extra
+from inspan.agent.permissions.values import PermissionMode, Responder, Rule
+from inspan.agent.plugins.contract import PromptContext
+from inspan.agent.registries import ToolRegistry
+from inspan.agent.session import EFFORTS, Session, SessionGround, SessionLimits
+from inspan.agent.sessions.history import History
+from inspan.agent.sessions.log import MemoryLog, SessionLog
+from inspan.agent.sessions.records import FORMAT, Header, SessionSettings, SettingsKept
+from inspan.agent.sessions.store import SessionInfo, SessionStore, copied
+from inspan.agent.tools.contract import Tool
+from inspan.home import locate_home
+from inspan.model.errors import HarnessError, UsageError
+from inspan.model.ids import new_id
+
+__all__ = ["Agent", "AgentCreation", "AgentLimits"]
+
+
+class AgentLimits(Struct, frozen=True, kw_only=True):
+    """Everything that an agent bounds.
+
+    Attributes:
+        engine: Of the loop and its requests.
+        session: Of each session.
+    """
+
+    engine: EngineLimits = EngineLimits()
+    session: SessionLimits = SessionLimits()
+
+
+class Agent:
+    """One agent in this process. Two of them share nothing but the files of their home.
+
+    Made by `Agent.create`; closed by `close()` or by leaving the `async with` block.
+    """
+
+    def __init__(self) -> None:
+        raise UsageError("An agent is made by `Agent.create(…)`.")
+
+    @classmethod
+    def create(
+        cls,
+        *,
+        workspace: str | os.PathLike[str],
+        home: str | os.PathLike[str] | None = None,
+        model: str | None = None,
+        models: Sequence[tuple[ModelProvider, Sequence[ModelDefinition]]] = (),
+        tools: Sequence[Tool] = (),
+        permission_mode: PermissionMode = PermissionMode.DEFAULT,
+        rules: Sequence[Rule] = (),
+        responder: Responder | None = None,
+        effort: str = "",
+        instructions: str = "",
+        is_ephemeral: bool = False,
+        audit: bool = True,
+        limits: AgentLimits | None = None,
+        environment: Mapping[str, str] | None = None,
+    ) -> AgentCreation:
+        """Makes an agent: `async with Agent.create(…) as agent`, or `agent = await Agent.create(…)` and `close()` later.
+
+        Args:
+            workspace: The folder that its sessions work in, unless they name another.
+            home: Where sessions are kept; None for `$INSPAN_HOME` or the platform's place.
+            model: `provider:model` of new sessions. None: that of the environment, looked for when a session begins; see
+                `models.well_known.default_model`.
+            models: Further providers with their models.
+            tools: Further tools.
+            permission_mode: Of new sessions.
+            rules: Permission rules of all sessions.
+            responder: Whom to ask for permission; None denies what would be asked.
+            effort: Of new sessions: `low`, `medium`, `high`, empty to leave it to the provider.
+            instructions: The base of the system prompt; empty for the agent's own.
+            is_ephemeral: Whether sessions are kept in memory alone, and end with the agent.
+            audit: Whether audit sinks are told anything and sessions keep their permission log.
+            limits: What is bounded.
+            environment: Where keys and addresses of models are looked for; None for this process's own.
+
+        Raises (on entering or awaiting):
+            UsageError: `workspace_missing`, `workspace_not_a_folder`, `invalid_argument`.
+            HarnessError: `agent_extra_missing`.
+            PluginError: `plugin_conflict` or `plugin_contribution_invalid` for a tool or a model.
+        """
+        agent = object.__new__(cls)
+
+        async def make() -> Agent:
+            await agent._open(
+                workspace=Path(workspace),
+                home=home,
+                model=model,
+                models=models,
+                tools=tools,
+                permission_mode=permission_mode,
+                rules=tuple(rules),
+                responder=responder,
+                effort=effort,
+                instructions=instructions,
+                is_ephemeral=is_ephemeral,
+                audit=audit,
+                limits=limits or AgentLimits(),
+                environment=os.environ if environment is None else environment,
+            )
+            return agent
+
+        return AgentCreation(make)
+
+    async def _open(
+        self,
+        *,
+        workspace: Path,
+        home: str | os.PathLike[str] | None,
+        model: str | None,
+        models: Sequence[tuple[ModelProvider, Sequence[ModelDefinition]]],
+        tools: Sequence[Tool],
+        permission_mode: PermissionMode,
+        rules: tuple[Rule, ...],
+        responder: Responder | None,
+        effort: str,
+        instructions: str,
+        is_ephemeral: bool,
+        audit: bool,
+        limits: AgentLimits,
+        environment: Mapping[str, str],
+    ) -> None:
+        require_extra("jsonschema")
+        if effort not in EFFORTS:
+            raise UsageError(f"{effort!r} is no effort.", hint="Use low, medium, high or an empty text.")
+        self._workspace = _resolved(workspace)
+        self._model = model
+        self._mode = PermissionMode(permission_mode)
+        self._effort = effort
+        self._instructions = instructions
+        self._environment = environment
+        self._is_ephemeral = is_ephemeral
+        self._is_closed = False
+        self._sessions: dict[str, Session] = {}
+        self._closing = asyncio.Lock()
+        self._builtin = OwnerLease("builtin")
+        self._embedder = OwnerLease("embedder")
+        self._tools = ToolRegistry()
+        self._hooks = HookBus()
+        self._audit = AuditBus(is_enabled=audit)
+        self._catalogue = ModelCatalogue(
+            WellKnownModels(environment), reserved=frozenset(provider.id for provider in WELL_KNOWN)
+        )
+        self._catalogue.add(ScriptedModel(), SCRIPTED_MODELS, "builtin", self._builtin)
+        for provider, definitions in models:
+            self._catalogue.add(provider, definitions, "embedder", self._embedder)
+        for tool in tools:
+            self._tools.add(tool, "embedder", self._embedder)
+        self._store = SessionStore(locate_home(home).path / "agent" / "sessions")
+        self._ground = SessionGround(
+            engine=TurnLoop(self._find_model, limits.engine),
+            find_model=self._find_model,
+            tools=self._tools,
+            hooks=self._hooks,
+            audit=self._audit,
+            is_audited=audit,
+            instruct=self._instruct,
+            rules=rules,
+            responder=responder,
+            limits=limits.session,
+        )
+
+    @property
+    def workspace(self) -> Path:
+        """The folder that new sessions work in, absolute and resolved."""
+        return self._workspace
+
+    @property
+    def sessions(self) -> Mapping[str, Session]:
+        """The open sessions by id."""
+        return dict(self._sessions)
+
+    @property
+    def models(self) -> tuple[FoundModel, ...]:
+        """The registered models. Those of the well-known providers are not listed; they are found by their names."""
+        return self._catalogue.list()
+
+    @property
+    def tools(self) -> tuple[Tool, ...]:
+        """The tools that there are now."""
+        return tuple(owned.tool for owned in self._tools.list())
+
+    async def new_session(
+        self,
+        *,
+        workspace: str | os.PathLike[str] | None = None,
+        model: str | None = None,
+        permission_mode: PermissionMode | None = None,
+        effort: str | None = None,
+    ) -> Session:
+        """Begins a session; what is left out is as the agent was told.
+
+        Raises:
+            HarnessError: `model_missing`, `model_unknown`, `model_key_missing`.
+            UsageError: `workspace_missing`, `workspace_not_a_folder`, `invalid_argument`, `agent_closed`.
+            StoreError: It cannot be kept.
+        """
+        self._check_open()
+        chosen = self._effort if effort is None else effort
+        if chosen not in EFFORTS:
+            raise UsageError(f"{chosen!r} is no effort.", hint="Use low, medium, high or an empty text.")
+        settings = SessionSettings(
+            model=self._find_model(model or self._model or default_model(self._environment)).name,
+            permission_mode=PermissionMode(self._mode if permission_mode is None else permission_mode),
+            effort=chosen,
+        )
+        header = Header(
+            format=FORMAT,
+            id=new_id("s"),
+            workspace=str(self._workspace if workspace is None else _resolved(Path(workspace))),
+            created_at=datetime.now(UTC),
+        )
+        kept = SettingsKept(at=header.created_at, settings=settings)
+        log: SessionLog
+        log = MemoryLog((header, kept)) if self._is_ephemeral else self._store.create(header, settings)
+        return await self._begin(log, History((header, kept)), is_resumed=False)
+
+    async def resume_session(self, session_id: str) -> Session:
+        """Opens a session that was closed, or whose process was killed. One that is open here is given as it is.
+
+        Calls that were under way when a process was killed get a result that says so; nothing is run again.
+
+        Raises:
+            HarnessError: `session_missing`, or `session_in_use` if another process has it open.
+            UsageError: `agent_closed`.
+            StoreError: It cannot be read.
+        """
+        self._check_open()
+        known = self._sessions.get(session_id)
+        if known is not None:
+            return known
+        if self._is_ephemeral:
+            raise HarnessError("There is no such session.", code="session_missing")
+        log, history = self._store.open(session_id)
+        return await self._begin(log, history, is_resumed=True)
+
+    async def fork_session(self, session_id: str) -> Session:
+        """Begins a session with a copy of another one's conversation, settings and rules.
+
+        Raises:
+            HarnessError: `session_missing`, or `session_in_use` if another process has it open.
+            UsageError: `turn_running`, `agent_closed`.
+            StoreError: It cannot be read or kept.
+        """
+        self._check_open()
+        known = self._sessions.get(session_id)
+        if self._is_ephemeral:
+            if known is None:
+                raise HarnessError("There is no such session.", code="session_missing")
+            records = copied(known.records(), new_id("s"))
+            return await self._begin(MemoryLog(records), History(records), is_resumed=False)
+        original = known.records() if known is not None else self._store.read(session_id)
+        log, history = self._store.begin_copy(original, new_id("s"))
+        return await self._begin(log, history, is_resumed=False)
+
+    def list_sessions(self) -> tuple[SessionInfo, ...]:
+        """All sessions in the home, the last used first; in an ephemeral agent, the open ones."""
+        if not self._is_ephemeral:
+            return self._store.list()
+        return tuple(_info(session) for session in reversed(self._sessions.values()))
+
+    async def delete_session(self, session_id: str) -> None:
+        """Closes a session if it is open here, and deletes it.
+
+        Raises:
+            HarnessError: `session_missing`, or `session_in_use` if another process has it open.
+        """
+        known = self._sessions.get(session_id)
+        if known is not None:
+            await known.close()
+        if not self._is_ephemeral:
+            self._store.delete(session_id)
+        elif known is None:
+            raise HarnessError("There is no such session.", code="session_missing")
+
+    async def close(self) -> None:
+        """Cancels all turns, closes the sessions and lets go of everything. Calling it twice is safe."""
+        async with self._closing:
+            if self._is_closed:
+                return
+            self._is_closed = True
+            async with AsyncExitStack() as stack:
+                stack.callback(self._hooks.close)
+                stack.callback(self._embedder.stop, "agent_closed")
+                stack.callback(self._builtin.stop, "agent_closed")
+                await asyncio.gather(*(session.close() for session in tuple(self._sessions.values())))
+
+    async def __aenter__(self) -> Self:
+        """Itself."""
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Closes it."""
+        await self.close()
+
+    async def _begin(self, log: SessionLog, history: History, *, is_resumed: bool) -> Session:
+        try:
+            session = Session(self._ground, log=log, history=history, on_close=self._forget)
+            await log.sync()
+        except BaseException:
+            log.close()
+            raise
+        self._sessions[session.id] = session
+        await self._hooks.emit(SessionStart(session_id=session.id, is_resumed=is_resumed))
+        return session
+
+    def _forget(self, session: Session) -> None:
+        self._sessions.pop(session.id, None)
+
+    def _find_model(self, name: str) -> FoundModel:
+        found = self._catalogue.find(name)
+        if found is None:
+            known = ", ".join(f"{provider.id}:…" for provider in WELL_KNOWN[:3])
+            registered = ", ".join(model.name for model in self._catalogue.list()[:20])
+            raise HarnessError(
+                f"There is no model {name[:100]!r}.",
+                code="model_unknown",
+                hint=f"There are {known} and {registered}.",
+            )
+        return found
+
+    async def _instruct(self, context: PromptContext) -> str:
+        del context
+        return self._instructions
+
+    def _check_open(self) -> None:
+        if self._is_closed:
+            raise UsageError("The agent is closed.", code="agent_closed", hint="Make another one.")
+
+
+class AgentCreation:
+    """An agent that is about to be made: await it, or enter it with `async with`. Good for once."""
+
+    def __init__(self, make: Callable[[], Awaitable[Agent]]) -> None:
+        self._make = make
+        self._agent: Agent | None = None
+
+    def __await__(self) -> Generator[object, None, Agent]:
+        """The agent; whoever awaits it closes it."""
+        return self._make().__await__()
+
+    async def __aenter__(self) -> Agent:
+        """The agent."""
+        self._agent = await self._make()
+        return self._agent
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Closes it."""
+        if self._agent is not None:
+            await self._agent.close()
+
+
+def _resolved(workspace: Path) -> Path:
+    try:
+        found = workspace.expanduser().resolve(strict=True)
+    except (OSError, RuntimeError):
+        raise UsageError(f"The workspace {workspace} does not exist.", code="workspace_missing") from None
+    if not found.is_dir():
+        raise UsageError(f"The workspace {workspace} is no folder.", code="workspace_not_a_folder")
+    return found
+
+
+def _info(session: Session) -> SessionInfo:
+    records = session.transcript
+    now = datetime.now(UTC)
+    return SessionInfo(
+        id=session.id,
+        workspace=str(session.workspace),
+        title=session.title,
+        created_at=records[0].at if records else now,
+        updated_at=records[-1].at if records else now,
+    )
