@@ -1,0 +1,1 @@
+"""Memory: notes that outlive a session, as files of the agent's home."""
