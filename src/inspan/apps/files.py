@@ -18,7 +18,7 @@ from typing import Any
 from .faults import Rejected
 from .processes import birth_of, is_alive, is_same_process
 
-__all__ = ["LockHeld", "locked", "read_json", "write_atomically", "write_json"]
+__all__ = ["Lock", "LockHeld", "locked", "read_json", "write_atomically", "write_json"]
 
 LARGEST_JSON_BYTES = 16 * 1024 * 1024
 """More than this is not read as JSON: none of these files comes near."""

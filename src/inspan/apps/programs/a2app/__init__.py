@@ -1,0 +1,3 @@
+"""`a2app`: what an agent operates a running app with."""
+
+__all__: list[str] = []

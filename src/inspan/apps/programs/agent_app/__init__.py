@@ -1,0 +1,3 @@
+"""`agent-app`: what apps are built, served and managed with."""
+
+__all__: list[str] = []
