@@ -22,12 +22,17 @@ settings.load_profile("ci" if os.environ.get("CI") else "default")
 _KNOBS = {"INSPAN_SCHEDULES", "INSPAN_FLOOD_MB"}
 
 
-def _is_for_tests(variable: str) -> bool:
-    return variable in _KNOBS or variable.startswith("INSPAN_LIVE_")
+# Where live tests keep what they install.
+_LIVE = Path(__file__).with_name("live")
+_LIVE_CACHE = "INSPAN_CACHE"
+
+
+def _is_for_tests(variable: str, *, is_live: bool) -> bool:
+    return variable in _KNOBS or variable.startswith("INSPAN_LIVE_") or (is_live and variable == _LIVE_CACHE)
 
 
 @pytest.fixture(autouse=True)
-def throwaway_home(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def throwaway_home(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Iterator[Path]:
     """Point HOME, INSPAN_HOME and the XDG folders below a short new folder, and remove it afterwards.
 
     No test can read or change what the operator keeps. INSPAN_HOME is named but not made: making it is the
@@ -35,8 +40,10 @@ def throwaway_home(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     set for Inspan where the tests were started (by a person, by CI, by a seat they run in) is out of sight too,
     save what is a setting of the tests themselves.
     """
-    for variable in [one for one in os.environ if one.startswith("INSPAN_") and not _is_for_tests(one)]:
-        monkeypatch.delenv(variable)
+    is_live = request.path.is_relative_to(_LIVE)
+    for variable in [one for one in os.environ if one.startswith("INSPAN_")]:
+        if not _is_for_tests(variable, is_live=is_live):
+            monkeypatch.delenv(variable)
     home = Path(tempfile.mkdtemp(prefix="isp-"))
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("INSPAN_HOME", str(home / "inspan"))
