@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from inspan.agent.plugins.contract import (
     Page,
     PluginContext,
     PluginStatus,
+    PromptContext,
     PromptSource,
     RuntimeSkill,
 )
@@ -28,7 +29,9 @@ from inspan.agent.plugins.entries import PluginEntry, resolve_entries
 from inspan.agent.plugins.host import PluginHost
 from inspan.agent.plugins.life import PluginLimits
 from inspan.agent.plugins.services import PluginServices
+from inspan.agent.prompting import PromptAssembler
 from inspan.agent.registries import PageRegistry, ToolRegistry
+from inspan.agent.skills.catalogue import SkillCatalogue
 from inspan.agent.tools.contract import Tool, ToolCallContext
 from inspan.agent.values import Json, JsonObject, ToolResult
 
@@ -40,10 +43,10 @@ __all__ = [
     "call_context",
     "called",
     "contribute_everything",
-    "kept_in",
     "make_services",
     "make_tool",
     "open_host",
+    "sections_of",
     "status_of",
 ]
 
@@ -65,41 +68,20 @@ class MadePlugin:
     api_version: int = API_VERSION
 
 
-@dataclass(kw_only=True)
-class Shelf:
-    """Keeps what it is given, in order."""
-
-    items: list[tuple[Any, str]] = field(default_factory=list[tuple[Any, str]])
-
-    def add(self, item: Any, owner: str, /) -> Callable[[], None]:
-        self.items.append((item, owner))
-        return lambda: self.items.remove((item, owner))
-
-
 def make_services(folder: Path) -> PluginServices:
     """All parts of an agent, empty, with their files below `folder`."""
     return PluginServices(
         tools=ToolRegistry(),
-        skills=SkillsOnly(),
+        skills=SkillCatalogue(workspace=folder, has_builtin=False),
         models=ModelCatalogue(),
         auth=AuthRegistry(CredentialStore(folder / "credentials.json")),
         hooks=HookBus(timeout_s=0.2),
         audit=AuditBus(),
-        prompts=PromptsOnly(),
+        prompts=PromptAssembler(timeout_s=0.2),
         pages=PageRegistry(),
         workspace=folder,
         data_root=folder / "plugins",
     )
-
-
-class PromptsOnly(Shelf):
-    def add(self, item: PromptSource, owner: str, /) -> Callable[[], None]:
-        return super().add(item, owner)
-
-
-class SkillsOnly(Shelf):
-    def add_runtime(self, skill: RuntimeSkill, owner: str, /) -> Callable[[], None]:
-        return self.add(skill, owner)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -132,10 +114,12 @@ async def open_host(
         await host.close()
 
 
-def kept_in(shelf: object) -> list[Any]:
-    """What the stand-in of a shelf keeps."""
-    assert isinstance(shelf, Shelf)
-    return [item for item, _ in shelf.items]
+async def sections_of(services: PluginServices, cancel: CancelSignal | None = None) -> dict[str, str]:
+    """What the plugins' sections of a prompt say now, by the section's name."""
+    context = PromptContext(
+        session_id="s1", workspace=services.workspace, turn=1, cancel=cancel or CancelSource().signal
+    )
+    return {one.name: one.text for one in await services.prompts.assemble(context, "", "")}
 
 
 def status_of(host: PluginHost, plugin_id: str) -> PluginStatus:

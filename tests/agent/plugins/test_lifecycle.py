@@ -21,10 +21,10 @@ from support.runtime_plugins import (
     call_context,
     called,
     contribute_everything,
-    kept_in,
     make_services,
     make_tool,
     open_host,
+    sections_of,
     status_of,
 )
 
@@ -100,10 +100,10 @@ def test_one_plugin_contributes_every_kind_and_all_of_it_is_taken_back(tmp_path:
             assert services.models.find("echo:m") is not None
         assert ground.status["a"].contributions == {}
         assert services.tools.list() == ()
-        assert kept_in(services.skills) == []
+        assert services.skills.list() == ()
         assert services.models.list() == ()
         assert services.auth.list() == ()
-        assert kept_in(services.prompts) == []
+        assert await sections_of(services) == {}
         assert services.pages.list() == ()
 
     asyncio.run(scenario())

@@ -2,39 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
 from inspan.agent.audit.sinks import AuditBus
 from inspan.agent.credentials import AuthRegistry
 from inspan.agent.hooks import HookBus
 from inspan.agent.models.catalogue import ModelCatalogue
-from inspan.agent.plugins.contract import PromptSource, RuntimeSkill
+from inspan.agent.prompting import PromptAssembler
 from inspan.agent.registries import PageRegistry, ToolRegistry
+from inspan.agent.skills.catalogue import SkillCatalogue
 
-__all__ = ["PluginServices", "PromptShelf", "SkillShelf"]
-
-
-class SkillShelf(Protocol):
-    """Keeps skills."""
-
-    def add_runtime(self, skill: RuntimeSkill, owner: str, /) -> Callable[[], None]:
-        """Adds a skill of origin `runtime`. Returns what takes it away again.
-
-        Raises:
-            PluginError: `plugin_conflict` for a name that any skill has, `plugin_contribution_invalid`.
-        """
-        ...
-
-
-class PromptShelf(Protocol):
-    """Keeps sections of the system prompt; see `prompting.PromptAssembler`."""
-
-    def add(self, source: PromptSource, owner: str, /) -> Callable[[], None]:
-        """Adds a section. Returns what takes it away again."""
-        ...
+__all__ = ["PluginServices"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -47,12 +26,12 @@ class PluginServices:
     """
 
     tools: ToolRegistry
-    skills: SkillShelf
+    skills: SkillCatalogue
     models: ModelCatalogue
     auth: AuthRegistry
     hooks: HookBus
     audit: AuditBus
-    prompts: PromptShelf
+    prompts: PromptAssembler
     pages: PageRegistry
     workspace: Path
     data_root: Path
