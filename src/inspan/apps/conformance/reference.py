@@ -9,10 +9,14 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from inspan.apps.author import App, choice, day, flag, moment, number, ref, text
+from inspan.apps.files import write_atomically
+from inspan.apps.model.manifest import AGENT_APP_VERSION, MANIFEST, TOKEN
 from inspan.apps.server.caller import Grant
 
-__all__ = ["FULL_TOKEN", "READONLY_TOKEN", "make_reference_app", "queue_work"]
+__all__ = ["FULL_TOKEN", "READONLY_TOKEN", "make_reference_app", "queue_work", "write_folder"]
 
 FULL_TOKEN = "a2app_conformance_full"  # noqa: S105 - a name that everybody may know
 READONLY_TOKEN = "a2app_conformance_readonly"  # noqa: S105 - a name that everybody may know
@@ -79,6 +83,21 @@ def queue_work(app: App) -> None:
     """Triggers what the checks of class C find: one task to summarise, and one that is handed off."""
     app.trigger("card.due_soon", {"card": "card_seed"}, capability="summarize")
     app.trigger("card.due_soon", {"card": "card_seed"}, capability="handoff")
+
+
+def write_folder(folder: Path, port: int) -> None:
+    """Writes what makes the folder one that the operate program can be given: manifest and token."""
+    manifest = {
+        "id": "conformance_kanban",
+        "name": "Conformance Kanban",
+        "agentAppVersion": AGENT_APP_VERSION,
+        "adapterVersion": AGENT_APP_VERSION,
+        "authMode": "none",
+        "pipeline": {"install": "", "build": "", "start": "true", "health": "/api/_a2app"},
+        "port": port,
+    }
+    write_atomically(folder / MANIFEST, msgspec.json.encode(manifest), mode=0o644)
+    write_atomically(folder / TOKEN, f"{FULL_TOKEN}\n".encode())
 
 
 if __name__ == "__main__":
