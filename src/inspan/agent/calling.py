@@ -268,6 +268,7 @@ class ToolCaller:
             cancel=cancel,
             logger=_LOG.getChild(owned.owner),
             progress=_progress(call.id, watcher),
+            subagent=self._subagent,
         )
         arguments = _copied(call.arguments)
 

@@ -36,6 +36,7 @@ class ToolCallContext:
             waits for long must heed it; after it is raised the result is thrown away.
         logger: For sanitised diagnostics: no arguments, no results, no secrets.
         progress: Shows a line of progress to whoever watches; never sent to the model.
+        subagent: The child agent that calls, as its runner names it; empty for the session itself.
     """
 
     call_id: str
@@ -44,6 +45,7 @@ class ToolCallContext:
     cancel: CancelSignal
     logger: logging.Logger
     progress: Callable[[str], None] = field(default=lambda _: None)
+    subagent: str = ""
 
 
 Execute: TypeAlias = Callable[[JsonObject, ToolCallContext], Awaitable[ToolResult]]
