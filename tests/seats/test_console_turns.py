@@ -29,11 +29,11 @@ from support.seat_scene import Scene
 class ConsoleScene(Scene):
     """A seat on paper that is driven through its console."""
 
-    block: TypingBlock = ""
+    blocks: tuple[TypingBlock, ...] = ()
 
     def context(self) -> Context:
         return msgspec.structs.replace(
-            super().context(), is_watched=True, can_type=True, typing_block=self.block
+            super().context(), is_watched=True, can_type=True, typing_blocks=self.blocks
         )
 
     def see(self, body: ReportBody, source: Source = Source.SCREEN) -> None:
@@ -58,13 +58,13 @@ class ConsoleScene(Scene):
 def test_a_prompt_waits_for_the_console_and_is_sent_once_it_is_free() -> None:
     scene = ConsoleScene()
     scene.begin()
-    scene.block = "draft"
+    scene.blocks = ("draft",)
     scene.send()
     assert scene.seat.in_flight is None
     scene.give(ConsoleFree(launch="another"))
     scene.give(ConsoleFree(launch=scene.launch))
     assert scene.seat.in_flight is None
-    scene.block = ""
+    scene.blocks = ()
     scene.give(ConsoleFree(launch="another"))
     assert scene.seat.in_flight is None
     events = scene.give(ConsoleFree(launch=scene.launch))
@@ -76,14 +76,14 @@ def test_a_prompt_that_was_taken_back_is_first_again_and_held_no_longer_than_wha
     scene.begin()
     scene.send("d-1")
     scene.send("d-2")
-    scene.block = "needs_input"
+    scene.blocks = ("needs_input",)
     scene.see(PromptTakenBack(delivery="d-1", why="needs_input"), Source.CORE)
     assert [(p.delivery, p.held) for p in scene.seat.queue] == [
         ("d-1", HeldReason.NEEDS_INPUT),
         ("d-2", None),
     ]
     assert scene.seat.turns == 0
-    scene.block = ""
+    scene.blocks = ()
     scene.give(ConsoleFree(launch=scene.launch))
     assert scene.seat.in_flight is not None
     assert scene.seat.in_flight.delivery == "d-1"
@@ -93,7 +93,7 @@ def test_what_a_console_held_is_held_by_its_end_once_it_has_ended() -> None:
     scene = ConsoleScene()
     scene.begin()
     scene.send()
-    scene.block = "needs_input"
+    scene.blocks = ("needs_input",)
     scene.see(PromptTakenBack(delivery="d-1", why="needs_input"), Source.CORE)
     events = scene.give(ProcessExited(launch=scene.launch, exit_code=1))
     held = [event for event in events if isinstance(event, DeliveryHeld)]
@@ -157,7 +157,7 @@ def test_an_override_minds_neither_questions_nor_doubt_but_drafts_and_other_prog
 ) -> None:
     scene = ConsoleScene()
     scene.begin()
-    scene.block = block
+    scene.blocks = (block,)
     events = scene.give(QueuePrompt(delivery="d-1", text="go on", override="I know what it asks"))
     assert isinstance(events[0], DeliveryQueued)
     assert events[0].override == "I know what it asks"

@@ -120,7 +120,7 @@ class PaperCore:
         self.machine.note_foreground(ForegroundView(is_harness=not self.console.is_lent, name="other"))
         self.machine.note_person(is_typing=self.console.time_s < self.person_until)
         self.commit(self.machine.look())
-        if self.flight is None and self.queue and not self.machine.typing_block():
+        if self.flight is None and self.queue and not self.machine.typing_blocks():
             self.flight = self.queue.pop(0)
             self.commit(self.machine.type_prompt(*self.flight))
 

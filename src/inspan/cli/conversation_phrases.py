@@ -31,6 +31,7 @@ CONVERSATION_KINDS = frozenset(
         "turn_corrected",
         "turn_stuck",
         "queue_released",
+        "attention_raised",
         "error_reported",
     ]
 )
@@ -55,6 +56,8 @@ def tell_conversation(kind: str, event: Json) -> list[Piece]:
         case "queue_released":
             by_time = text(event, "by") == "limit_reset"
             return ["held prompts go on", dim("  (the limit has ended)" if by_time else "")]
+        case "attention_raised":
+            return [warn("note: "), text(event, "message")]
         case "error_reported":
             return [warn("an error, and no end of the turn"), *_why(refused)]
         case "handoff_declared" | "request_handed_off" | "handoff_failed" | "request_settled":

@@ -186,6 +186,8 @@ def _tell(output: Output, seat: Json) -> None:
         ],
         indent=2,
     )
+    for one in records(seat, "attention"):
+        output.line("  ", warn("note: "), text(one, "message"), dim(f"  {text(one, 'hint')}"))
     for one in records(seat, "needs_input"):
         kind = text(one, "kind")
         output.line(

@@ -37,6 +37,8 @@ def _find(seat: Json) -> Iterator[Finding]:
     for need in records(seat, "needs_input"):
         remedy = _answer(name, need, has_console=bool(record(seat, "console")))
         yield Finding("warn", label, f"waits for you: {cut(text(need, 'summary'), _FACT_COLUMNS)}", remedy)
+    for one in records(seat, "attention"):
+        yield Finding("warn", label, text(one, "message"), text(one, "hint"))
     held = [one for one in records(seat, "queue") if text(one, "held")]
     if held:
         fact = f"{counted(len(held), 'prompt')} held: {text(held[0], 'held')}"

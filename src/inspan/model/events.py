@@ -11,6 +11,7 @@ from typing import Literal, get_args
 
 import msgspec
 
+from .attention import AttentionRaised
 from .console import KeysPressed
 from .content import Content
 from .delivery import HeldReason
@@ -398,6 +399,7 @@ Event = (
     | TurnCorrected
     | TurnStuck
     | QueueReleased
+    | AttentionRaised
     | CancelRequested
     | PermissionOpened
     | PermissionAnswered

@@ -10,6 +10,7 @@ from typing import Literal
 
 import msgspec
 
+from .attention import AttentionRaised, add_attention
 from .console import ConsoleJudged
 from .content import (
     CommandsUpdated,
@@ -163,6 +164,8 @@ def evolve(state: SeatState | None, draft: EventDraft) -> SeatState:
             return stick(state, draft, event)
         case QueueReleased():
             return release(state, event)
+        case AttentionRaised():
+            return _set(state, attention=add_attention(state.attention, event, draft.at))
         case UsageUpdated():
             return state if event.replay else _set(state, usage=event)
         case ConsoleJudged():
@@ -361,6 +364,7 @@ def _evolve_turn(state: SeatState, draft: EventDraft) -> SeatState:
                     shown_before=None if state.console is None else state.console.error,
                 ),
                 activity=_unless_seen(state, draft, "running"),
+                attention=(),
                 turns=state.turns + 1,
             )
         case DeliverySent():

@@ -93,6 +93,7 @@ class TransportSettings(msgspec.Struct, frozen=True, kw_only=True, omit_defaults
         listed_in: Names of the folder that the session to resume must be listed in, where the harness lists its
             sessions; none where that is not to be looked up.
         answers_questions: Forms that the harness wants filled in are answered.
+        has_approval_signal: It is told when the harness waits for an answer.
         frame_cap_bytes: The largest line that is accepted.
     """
 
@@ -112,6 +113,7 @@ class TransportSettings(msgspec.Struct, frozen=True, kw_only=True, omit_defaults
     hooks: HookSettings = HookSettings()
     listed_in: tuple[str, ...] = ()
     answers_questions: bool = False
+    has_approval_signal: bool = False
     frame_cap_bytes: int = 64 * 1024 * 1024
 
 

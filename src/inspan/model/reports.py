@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import msgspec
 
+from .attention import AttentionRaised
 from .content import Content
 from .evidence import Source
 from .permission import PermissionOption, ToolCall
@@ -211,6 +212,7 @@ ReportBody = (
     | PermissionWithdrawn
     | QuestionAsked
     | QuestionWithdrawn
+    | AttentionRaised
     | Content
 )
 

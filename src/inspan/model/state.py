@@ -7,6 +7,7 @@ from typing import Literal
 
 import msgspec
 
+from .attention import Attention
 from .console import ConsoleJudged, KeptError
 from .content import Retrying, UsageUpdated
 from .conversation import OfferedOption
@@ -275,6 +276,7 @@ class SeatState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         console: What is believed of its console, while one is seen.
         waiting_since: Since when the console waits for a person.
         stuck: The turn that was stuck, and what was done about it, until a turn ends well again.
+        attention: What its operator should know of it, until its next prompt.
     """
 
     name: str
@@ -322,6 +324,7 @@ class SeatState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     console: ConsoleJudged | None = None
     waiting_since: datetime | None = None
     stuck: Stuck | None = None
+    attention: tuple[Attention, ...] = ()
 
     @property
     def live_launch(self) -> LaunchState | None:

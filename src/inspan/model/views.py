@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from .attention import Attention
 from .console_views import ConsoleExplanation, ConsoleView
 from .context_usage import ContextSource
 from .conversation import OfferedOption
@@ -270,6 +271,7 @@ class SeatView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         withheld: Names of variables that sign in and are set here, but are not handed to its harness.
         problem: Why it cannot work, where it cannot.
         console: Its console, where one is seen.
+        attention: What its operator should know of it, until its next prompt.
     """
 
     name: str
@@ -302,6 +304,7 @@ class SeatView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     withheld: tuple[str, ...] = ()
     problem: Problem | None = None
     console: ConsoleView | None = None
+    attention: tuple[Attention, ...] = ()
 
 
 class EvidenceLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -180,6 +180,7 @@ def build_plan(
             hooks=manifest.hooks if mode.transport == "terminal" else HookSettings(),
             listed_in=_listed_in(request),
             answers_questions=True,
+            has_approval_signal=mode.capabilities.permission_report.is_supported,
         ),
         handshake_timeout_s=mode.handshake_timeout_s,
         cold_start_timeout_s=mode.cold_start_timeout_s,

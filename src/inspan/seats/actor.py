@@ -414,7 +414,7 @@ class SeatActor:
             seen = self._seen = self._context(self.state)
             self._seen_at = asked_at
         if seen.is_watched and self.console is not None:
-            return msgspec.structs.replace(seen, typing_block=self.console.typing_block())
+            return msgspec.structs.replace(seen, typing_blocks=self.console.typing_blocks())
         return seen
 
     def _decide(self, decision: Decision, link: Link, step: Step, bodies: tuple[ReportBody, ...]) -> Step:

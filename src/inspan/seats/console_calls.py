@@ -9,11 +9,13 @@ import msgspec
 from inspan.model.console_views import PressKeys, ResizeTerminal, ScreenView
 from inspan.model.delivery import DeliveryState, HeldReason
 from inspan.model.errors import UsageError
-from inspan.model.views import SeatView
+from inspan.model.state import QueuedPrompt, SeatState
+from inspan.model.typing_recipe import TypingBlock
+from inspan.model.views import DeliveryView, SeatView
 
 from . import inputs
 from .actor import SeatActor
-from .console_turns import HELD_BY
+from .console_turns import HELD_BY, what_is_ignored
 from .consoles import LiveConsole
 from .view import held_hint
 from .viewers import Viewer
@@ -72,25 +74,31 @@ class ConsoleCalls(ABC):
         return console
 
 
-def with_live_console(view: SeatView, console: LiveConsole) -> SeatView:
+def with_live_console(view: SeatView, console: LiveConsole, state: SeatState | None) -> SeatView:
     """A seat's view with what only this daemon knows of its console: who looks on, and what keeps prompts waiting."""
     if view.console is None:
         return view
-    block = console.typing_block() if console.can_type else ""
+    blocks = console.typing_blocks() if console.can_type else ()
     shown = msgspec.structs.replace(
         view.console,
         can_type=console.can_type,
-        typing_block=block,
+        typing_block=blocks[0] if blocks else "",
         viewers=console.viewers.count,
         has_writer=console.viewers.has_writer,
     )
-    why = HELD_BY.get(block)
-    if why is None or why is HeldReason.BUSY or view.in_flight is not None:
+    if view.in_flight is not None:
         return msgspec.structs.replace(view, console=shown)
-    queue = tuple(
-        msgspec.structs.replace(prompt, state=DeliveryState.HELD, held=why, hint=held_hint(view.name, why))
-        if prompt.state is DeliveryState.QUEUED
-        else prompt
-        for prompt in view.queue
-    )
+    prompts = {} if state is None else {prompt.delivery: prompt for prompt in state.queue}
+    queue = tuple(_held_now(view.name, one, prompts.get(one.id), blocks) for one in view.queue)
     return msgspec.structs.replace(view, console=shown, queue=queue)
+
+
+def _held_now(
+    seat: str, shown: DeliveryView, prompt: QueuedPrompt | None, blocks: tuple[TypingBlock, ...]
+) -> DeliveryView:
+    """A queued prompt with what keeps it waiting, less what its operator said not to mind."""
+    ignored = () if prompt is None else what_is_ignored(prompt)
+    why = next((HELD_BY.get(block) for block in blocks if block not in ignored), None)
+    if shown.state is not DeliveryState.QUEUED or why is None or why is HeldReason.BUSY:
+        return shown
+    return msgspec.structs.replace(shown, state=DeliveryState.HELD, held=why, hint=held_hint(seat, why))

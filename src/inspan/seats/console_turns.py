@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from inspan.model.attention import AttentionRaised
 from inspan.model.console import KeysPressed
 from inspan.model.delivery import CONSOLE_REASONS, DeliveryState, HeldReason
 from inspan.model.errors import UsageError
@@ -88,13 +89,29 @@ def type_next(decision: Decision) -> None:
     prompt = next_typed(seat.queue)
     if prompt is None:
         return
-    block = decision.context.typing_block
-    if block and block not in what_is_ignored(prompt):
+    blocks, ignored = decision.context.typing_blocks, what_is_ignored(prompt)
+    if not set(blocks) <= set(ignored):
         return
     decision.emit(
         DeliverySending(delivery=prompt.delivery, turn=decision.context.new_id("t")),
         source=Source.CORE,
         rule="queue.next",
+    )
+    if seat.console is not None and seat.console.activity == "unknown" and not prompt.override:
+        _advise(decision, prompt)
+
+
+def _advise(decision: Decision, prompt: QueuedPrompt) -> None:
+    """Says of a prompt that is typed all the same that nobody could say what the console does; it holds nothing back."""
+    decision.emit(
+        AttentionRaised(
+            code="activity_unknown",
+            message="It was typed although nobody can say what the console does; its input line is free.",
+            hint=f"`inspan screen {decision.name}` shows it, `inspan explain {decision.name}` why.",
+            delivery=prompt.delivery,
+        ),
+        source=Source.CORE,
+        rule="typing.activity_unknown",
     )
 
 

@@ -140,10 +140,10 @@ class LiveConsole:
         """Whether prompts can be typed into it."""
         return self._machine.can_type
 
-    def typing_block(self) -> TypingBlock:
-        """Why nothing may be typed into it now."""
+    def typing_blocks(self) -> tuple[TypingBlock, ...]:
+        """Why nothing may be typed into it now, the strongest first."""
         self._note_person()
-        return self._machine.typing_block()
+        return self._machine.typing_blocks()
 
     @property
     def has_fault(self) -> bool:
@@ -275,8 +275,7 @@ class LiveConsole:
         prompt = next_typed(state.queue)
         if prompt is None:
             return
-        block = self._machine.typing_block()
-        if not block or block in what_is_ignored(prompt):
+        if set(self._machine.typing_blocks()) <= set(what_is_ignored(prompt)):
             await self._actor.give_surely(ConsoleFree(launch=self._link.launch))
 
     def _note_person(self) -> None:

@@ -420,7 +420,7 @@ class Seats(HarnessCalls, HookCalls, RequestCalls, SessionCalls, ConsoleCalls, S
         actor = self._actors.get(state.name)
         if actor is None or actor.console is None or view.console is None:
             return view
-        return with_live_console(view, actor.console)
+        return with_live_console(view, actor.console, actor.state)
 
     def _show_delivery(self, record: DeliveryRecord) -> DeliveryView:
         ahead = 0

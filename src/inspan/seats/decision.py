@@ -36,7 +36,7 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
         is_watched: The mode shows the harness's own console.
         can_type: Somebody said how a prompt is typed into it.
         takes_text_while_running: It takes text that is submitted during a turn.
-        typing_block: Why nothing may be typed into it now.
+        typing_blocks: Why nothing may be typed into it now, the strongest first.
     """
 
     now: datetime
@@ -51,7 +51,7 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     is_watched: bool = False
     can_type: bool = False
     takes_text_while_running: bool = False
-    typing_block: TypingBlock = "not_ready"
+    typing_blocks: tuple[TypingBlock, ...] = ("not_ready",)
 
 
 class Decision:

@@ -182,6 +182,7 @@ def show_seat(state: SeatState, facts: HarnessFacts, now: datetime) -> SeatView:
         clean_environment=state.clean_environment,
         problem=facts.problem,
         console=show_console(state),
+        attention=state.attention,
     )
 
 

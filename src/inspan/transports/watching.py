@@ -76,8 +76,8 @@ class WatchingMachine(Protocol):
         """Whether prompts can be typed: somebody said how."""
         ...
 
-    def typing_block(self) -> TypingBlock:
-        """Why nothing may be typed now, as far as the screen tells; empty where it may."""
+    def typing_blocks(self) -> tuple[TypingBlock, ...]:
+        """Why nothing may be typed now, as far as the screen tells, the strongest first; empty where it may."""
         ...
 
     def type_prompt(self, delivery: str, text: str, *, ignores: tuple[TypingBlock, ...] = ()) -> Step:

@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 
+from inspan.model.attention import AttentionRaised
 from inspan.model.console import (
     BackgroundWork,
     ConsoleJudged,
@@ -258,6 +259,13 @@ _VALUES: tuple[Event, ...] = (
         why_not="It was restarted 3 times.",
     ),
     QueueReleased(by="limit_reset"),
+    AttentionRaised(
+        code="permission_unanswerable",
+        message="It asked for a permission without an answer that allows it.",
+        hint="Look at what it offers.",
+        delivery="d_1",
+        request="p_1",
+    ),
     CancelRequested(turn="t_1"),
     PermissionOpened(
         request="p_1",

@@ -22,7 +22,7 @@ SUBMITTED = Typed(delivery="d", at=BEGIN, phase="working")
 
 
 def sight(after_s: float, verdict: Verdict) -> Sight:
-    return Sight(now=BEGIN + timedelta(seconds=after_s), verdict=verdict, composer="empty", block="")
+    return Sight(now=BEGIN + timedelta(seconds=after_s), verdict=verdict, composer="empty")
 
 
 def test_work_that_goes_on_after_its_interrupt_is_interrupted_again_and_not_for_ever() -> None:

@@ -332,7 +332,8 @@ class Hands:
                 verdict.source,
                 verdict.rule,
             )
-        self.state = _set(self.state, typed=typed)
+        if typed is not self.state.typed:
+            self.state = _set(self.state, typed=typed)
         if act.fault in ("unsubmitted", "ignored") and before.has_text and not before.is_touched:
             self.state = _set(self.state, leftover="stands")
         if act.ending == "cancelled" and self.recipe.returns_text:

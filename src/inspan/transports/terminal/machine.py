@@ -25,6 +25,7 @@ from inspan.model.typing_recipe import Key, TypingBlock
 from inspan.transports.machine import HarnessEnd, Step
 
 from .arbitration import Verdict
+from .blocks import Shown, what_blocks
 from .composer import ComposerState, read_composer
 from .console import NO_RULES, Console, ConsoleCheckpoint
 from .context import read_context
@@ -280,12 +281,12 @@ class TerminalMachine:
         self._hands.begin(delivery, text, self._clock(), ignores)
         return self._end_step([])
 
-    def typing_block(self) -> TypingBlock:
-        """See `WatchingMachine.typing_block`."""
+    def typing_blocks(self) -> tuple[TypingBlock, ...]:
+        """See `WatchingMachine.typing_blocks`."""
         now = self._clock()
         if self._hands.state.typed is not None or self._hands.state.leftover:
-            return "typing"
-        return self._sight(self._console.look(now=now), now).block
+            return ("typing",)
+        return self._sight(self._console.look(now=now), now).blocks
 
     def press(self, keys: tuple[Key, ...]) -> Step:
         """See `WatchingMachine.press`."""
@@ -351,29 +352,20 @@ class TerminalMachine:
     def _sight(self, verdict: Verdict, now: datetime) -> Sight:
         recipe = self._settings.terminal.typing
         composer = "elsewhere" if recipe is None else read_composer(self._console.snapshot(), recipe.composer)
-        return Sight(now=now, verdict=verdict, composer=composer, block=self._block(verdict, composer))
+        return Sight(now=now, verdict=verdict, composer=composer, blocks=self._blocks(verdict, composer))
 
-    def _block(self, verdict: Verdict, composer: ComposerState) -> TypingBlock:
+    def _blocks(self, verdict: Verdict, composer: ComposerState) -> tuple[TypingBlock, ...]:
         """Why nothing may be typed. That nobody knows who has the terminal is reason enough."""
         if self._foreground.is_harness is not True:
-            return "foreground"
-        if self._is_person_typing:
-            return "person_typing"
-        match verdict.activity:
-            case "needs_input":
-                return "needs_input"
-            case "running":
-                return "running"
-            case "unknown":
-                return "activity_unknown"
-            case "idle":
-                pass
-        if verdict.source is Source.HOOK and self._is_work_shown:
-            # What a hook said last may be old, and work that is shown is reason enough to wait.
-            return "running"
-        if not self._readiness.is_ready:
-            return "not_ready"
-        return "" if composer == "empty" and "draft" not in verdict.signs else "draft"
+            return ("foreground",)
+        shown = Shown(
+            composer=composer,
+            is_work_shown=self._is_work_shown,
+            is_ready=self._readiness.is_ready,
+            has_approval_signal=self._settings.has_approval_signal,
+        )
+        blocks = what_blocks(verdict, shown)
+        return ("person_typing", *blocks) if self._is_person_typing else blocks
 
     @property
     def _is_work_shown(self) -> bool:

@@ -52,13 +52,18 @@ class Sight(msgspec.Struct, frozen=True, kw_only=True):
         now: The time.
         verdict: What is believed.
         composer: The input line.
-        block: Why nothing may be typed; empty where it may.
+        blocks: Why nothing may be typed, all of it, the strongest first; empty where it may.
     """
 
     now: datetime
     verdict: Verdict
     composer: ComposerState
-    block: TypingBlock
+    blocks: tuple[TypingBlock, ...] = ()
+
+    @property
+    def block(self) -> TypingBlock:
+        """The strongest reason why nothing may be typed; empty where it may."""
+        return self.blocks[0] if self.blocks else ""
 
 
 class Typed(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -140,7 +145,10 @@ _set = msgspec.structs.replace
 
 def block_typing(sight: Sight, *, ignores: frozenset[TypingBlock] = frozenset()) -> TypingBlock:
     """Why nothing may be typed, less what does not count here. Another program in front always counts."""
-    return "" if sight.block in ignores and sight.block != "foreground" else sight.block
+    for block in sight.blocks:
+        if block not in ignores or block == "foreground":
+            return block
+    return ""
 
 
 def take_step(typed: Typed, sight: Sight, recipe: TypingRecipe) -> Act:
@@ -201,7 +209,9 @@ def _await_work(typed: Typed, sight: Sight, recipe: TypingRecipe) -> Act:
         is_old = _since(typed.at, sight) >= DIALOG_NOTED_S
         return Act(typed=_set(typed, at=sight.now) if is_old else typed)
     if verdict.activity == "unknown":
-        return Act(typed=_set(typed, idle_since=None) if typed.idle_since is not None else typed)
+        typed = _set(typed, idle_since=None) if typed.idle_since is not None else typed
+        # That it left the input line is seen; what became of it, nobody can say.
+        return _rendered(typed, typed) if sight.composer == "empty" else Act(typed=typed)
     if _is_told(typed, verdict) and verdict.is_turn_over and verdict.at is not None and verdict.at > typed.at:
         if not _is_named(typed, verdict):
             return Act(typed=_set(typed, phase="working", idle_since=sight.now))
@@ -262,7 +272,8 @@ def _interrupt(typed: Typed, sight: Sight, recipe: TypingRecipe) -> Act:
 
 
 def _rendered(typed: Typed, before: Typed) -> Act:
-    return Act(typed=_set(typed, is_rendered=True), is_rendered=not before.is_rendered)
+    now = typed if typed.is_rendered else _set(typed, is_rendered=True)
+    return Act(typed=now, is_rendered=not before.is_rendered)
 
 
 def _end(typed: Typed, sight: Sight) -> Act:
