@@ -264,17 +264,18 @@ class PluginLife:
     def _fail(self, phase: str, error: str, message: str = "") -> None:
         self.state = "failed"
         self.phase, self.error, self.message = phase, error, message
-        level = logging.ERROR if self.entry.is_required else logging.WARNING
-        _log.log(
-            level, "The runtime plugin '%s' failed in %s with %s. %s", self.entry.id, phase, error, message
-        )
+        self._log(logging.ERROR if self.entry.is_required else logging.WARNING, phase, error, message)
 
     def _note(self, phase: str, error: str, message: str = "") -> None:
         """A fault that ends nothing."""
         if not self.phase:
             self.phase, self.error = phase, error
         self._own.warn(message or f"It failed in {phase} with {error}.")
-        _log.warning("The runtime plugin '%s' failed in %s with %s. %s", self.entry.id, phase, error, message)
+        self._log(logging.WARNING, phase, error, message)
+
+    def _log(self, level: int, phase: str, error: str, message: str) -> None:
+        facts = f"The runtime plugin '{self.entry.id}' failed in {phase} with {error}."
+        _log.log(level, "%s", f"{facts} {message}".rstrip())
 
     def _audit_warnings(self) -> tuple[str, ...]:
         dropped = self._services.audit.counts(self.entry.id).dropped
