@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from inspan.apps.files import LockHeld, locked, read_json, write_atomically, write_json
@@ -220,6 +220,7 @@ def test_a_write_that_fails_leaves_the_file_and_no_other(folder: Path) -> None:
     assert [one.name for one in folder.iterdir()] == ["f"]
 
 
+@settings(deadline=None)
 @given(JSON_VALUES)
 def test_json_comes_back_as_it_was_written(value: object) -> None:
     with tempfile.TemporaryDirectory(prefix="isp-") as path:
