@@ -9,12 +9,14 @@ from contextlib import AsyncExitStack
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from msgspec import Struct
 
 from inspan.agent.audit.sinks import AuditBus
+from inspan.agent.credentials import AuthRegistry
 from inspan.agent.engine.loop import EngineLimits, TurnLoop
+from inspan.agent.extensions import Extensions, ExtensionsGround
 from inspan.agent.hook_events import SessionStart
 from inspan.agent.hooks import HookBus
 from inspan.agent.leases import OwnerLease
@@ -23,13 +25,18 @@ from inspan.agent.models.contract import ModelDefinition, ModelProvider
 from inspan.agent.models.scripted import SCRIPTED_MODELS, ScriptedModel
 from inspan.agent.models.well_known import WELL_KNOWN, WellKnownModels, default_model, require_extra
 from inspan.agent.permissions.values import PermissionMode, Responder, Rule
-from inspan.agent.plugins.contract import PromptContext
-from inspan.agent.registries import ToolRegistry
+from inspan.agent.plugins.contract import PluginStatus, PromptContext
+from inspan.agent.plugins.entries import InlinePlugins
+from inspan.agent.plugins.life import PluginLimits
+from inspan.agent.plugins.opening import PluginChoice
+from inspan.agent.registering import Registering
+from inspan.agent.registries import PageRegistry, ToolRegistry
 from inspan.agent.session import EFFORTS, Session, SessionGround, SessionLimits
 from inspan.agent.sessions.history import History
 from inspan.agent.sessions.log import MemoryLog, SessionLog
 from inspan.agent.sessions.records import FORMAT, Header, SessionSettings, SettingsKept
 from inspan.agent.sessions.store import SessionInfo, SessionStore, copied
+from inspan.agent.skills.catalogue import SkillCatalogue
 from inspan.agent.tools.contract import Tool
 from inspan.home import locate_home
 from inspan.model.errors import HarnessError, UsageError
@@ -44,10 +51,12 @@ class AgentLimits(Struct, frozen=True, kw_only=True):
     Attributes:
         engine: Of the loop and its requests.
         session: Of each session.
+        plugins: Of each plugin.
     """
 
     engine: EngineLimits = EngineLimits()
     session: SessionLimits = SessionLimits()
+    plugins: PluginLimits = PluginLimits()
 
 
 class Agent:
@@ -75,6 +84,10 @@ class Agent:
         instructions: str = "",
         is_ephemeral: bool = False,
         audit: bool = True,
+        runtime_plugins: InlinePlugins = (),
+        plugin_config: Sequence[Mapping[str, Any]] | None = None,
+        cloud_connectors: bool = True,
+        is_strict: bool = False,
         limits: AgentLimits | None = None,
         environment: Mapping[str, str] | None = None,
     ) -> AgentCreation:
@@ -94,13 +107,19 @@ class Agent:
             instructions: The base of the system prompt; empty for the agent's own.
             is_ephemeral: Whether sessions are kept in memory alone, and end with the agent.
             audit: Whether audit sinks are told anything and sessions keep their permission log.
+            runtime_plugins: Plugins as objects: `InlinePlugin`s, mappings with `plugin` and `required`, or plugins alone.
+            plugin_config: A list of plugin entries that counts instead of the home's `plugins.json`.
+            cloud_connectors: Whether the plugin `connector-cloud` is there; never in an ephemeral agent.
+            is_strict: Whether a project that names runtime plugins is an error rather than a warning in the status.
             limits: What is bounded.
             environment: Where keys and addresses of models are looked for; None for this process's own.
 
         Raises (on entering or awaiting):
-            UsageError: `workspace_missing`, `workspace_not_a_folder`, `invalid_argument`.
+            UsageError: `workspace_missing`, `workspace_not_a_folder`, `invalid_argument`, `plugin_config_invalid`,
+                `plugin_config_in_project`.
             HarnessError: `agent_extra_missing`.
-            PluginError: `plugin_conflict` or `plugin_contribution_invalid` for a tool or a model.
+            PluginError: `plugin_conflict` or `plugin_contribution_invalid` for a tool or a model; or a required plugin
+                failed, as `detail` says.
         """
         agent = object.__new__(cls)
 
@@ -118,6 +137,13 @@ class Agent:
                 instructions=instructions,
                 is_ephemeral=is_ephemeral,
                 audit=audit,
+                plugins=PluginChoice(
+                    inline=runtime_plugins,
+                    config=plugin_config,
+                    has_cloud_connectors=cloud_connectors,
+                    is_ephemeral=is_ephemeral,
+                    is_strict=is_strict,
+                ),
                 limits=limits or AgentLimits(),
                 environment=os.environ if environment is None else environment,
             )
@@ -140,6 +166,7 @@ class Agent:
         instructions: str,
         is_ephemeral: bool,
         audit: bool,
+        plugins: PluginChoice,
         limits: AgentLimits,
         environment: Mapping[str, str],
     ) -> None:
@@ -169,7 +196,21 @@ class Agent:
             self._catalogue.add(provider, definitions, "embedder", self._embedder)
         for tool in tools:
             self._tools.add(tool, "embedder", self._embedder)
-        self._store = SessionStore(locate_home(home).path / "agent" / "sessions")
+        place = locate_home(home).path
+        self._store = SessionStore(place / "agent" / "sessions")
+        self._extensions = Extensions(
+            ExtensionsGround(
+                workspace=self._workspace,
+                home=place,
+                tools=self._tools,
+                models=self._catalogue,
+                hooks=self._hooks,
+                audit=self._audit,
+                embedder=self._embedder,
+            ),
+            plugins,
+            limits.plugins,
+        )
         self._ground = SessionGround(
             engine=TurnLoop(self._find_model, limits.engine),
             find_model=self._find_model,
@@ -183,6 +224,11 @@ class Agent:
             limits=limits.session,
         )
 
+        try:
+            await self._extensions.open()
+        except BaseException:
+            await self.close()
+            raise
     @property
     def workspace(self) -> Path:
         """The folder that new sessions work in, absolute and resolved."""
@@ -204,6 +250,30 @@ class Agent:
         return tuple(owned.tool for owned in self._tools.list())
 
     async def new_session(
+    @property
+    def register(self) -> Registering:
+        """Adds tools, hooks and the rest by hand, beside plugins."""
+        return self._extensions.registering
+
+    @property
+    def pages(self) -> PageRegistry:
+        """The pages that plugins brought; the host draws them."""
+        return self._extensions.pages
+
+    @property
+    def auth(self) -> AuthRegistry:
+        """The ways to sign in that plugins brought, and what they gave."""
+        return self._extensions.auth
+
+    @property
+    def skills(self) -> SkillCatalogue:
+        """The skills that there are."""
+        return self._extensions.skills
+
+    def runtime_plugin_status(self) -> tuple[PluginStatus, ...]:
+        """What is known of every plugin that is listed, also after the agent was closed."""
+        return self._extensions.status()
+
         self,
         *,
         workspace: str | os.PathLike[str] | None = None,
@@ -308,6 +378,7 @@ class Agent:
                 stack.callback(self._builtin.stop, "agent_closed")
                 await asyncio.gather(*(session.close() for session in tuple(self._sessions.values())))
 
+                stack.push_async_callback(self._extensions.close)
     async def __aenter__(self) -> Self:
         """Itself."""
         return self
@@ -345,8 +416,7 @@ class Agent:
         return found
 
     async def _instruct(self, context: PromptContext) -> str:
-        del context
-        return self._instructions
+        return await self._extensions.instruct(context, self._instructions)
 
     def _check_open(self) -> None:
         if self._is_closed:

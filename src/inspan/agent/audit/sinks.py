@@ -27,7 +27,7 @@ _log = logging.getLogger(__name__)
 
 
 class _Sink(Protocol):
-    def write(self, event: AuditEvent) -> Awaitable[None]: ...
+    def write(self, event: AuditEvent, /) -> Awaitable[None]: ...
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -104,10 +104,6 @@ def create_mcp_connector(*, id: str) -> RuntimePlugin[McpConfig]:
     )
 
 
-plugin = create_mcp_connector(id="mcp")
-"""What an entry's `module` refers to."""
-
-
 async def connect_mcp(config: McpConfig, ctx: ConnectContext) -> McpConnection:
     """Starts or reaches the server.
 
@@ -235,3 +231,7 @@ def _seconds(raw: Mapping[str, Any]) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value <= 3600:
         raise ValueError("timeout_s is a number of seconds")
     return float(value)
+
+
+plugin = create_mcp_connector(id="mcp")
+"""What an entry's `module` refers to."""
