@@ -223,12 +223,12 @@ class Agent:
             responder=responder,
             limits=limits.session,
         )
-
         try:
             await self._extensions.open()
         except BaseException:
             await self.close()
             raise
+
     @property
     def workspace(self) -> Path:
         """The folder that new sessions work in, absolute and resolved."""
@@ -249,7 +249,6 @@ class Agent:
         """The tools that there are now."""
         return tuple(owned.tool for owned in self._tools.list())
 
-    async def new_session(
     @property
     def register(self) -> Registering:
         """Adds tools, hooks and the rest by hand, beside plugins."""
@@ -274,6 +273,7 @@ class Agent:
         """What is known of every plugin that is listed, also after the agent was closed."""
         return self._extensions.status()
 
+    async def new_session(
         self,
         *,
         workspace: str | os.PathLike[str] | None = None,
@@ -376,9 +376,9 @@ class Agent:
                 stack.callback(self._hooks.close)
                 stack.callback(self._embedder.stop, "agent_closed")
                 stack.callback(self._builtin.stop, "agent_closed")
+                stack.push_async_callback(self._extensions.close)
                 await asyncio.gather(*(session.close() for session in tuple(self._sessions.values())))
 
-                stack.push_async_callback(self._extensions.close)
     async def __aenter__(self) -> Self:
         """Itself."""
         return self
