@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
 from datetime import timedelta
 
+import msgspec
 import pytest
 
+from inspan.model.attention import ATTENTION_CAP
 from inspan.model.capability import Claim, Support
+from inspan.model.content import UnknownMessage
 from inspan.model.errors import UsageError
 from inspan.model.events import PermissionAnswered, PermissionOpened
 from inspan.model.permission import AnsweredBy, Decision, OptionKind, PermissionOption, choose_option
 from inspan.model.posture import Approvals, Posture, PostureSource, Unattended
 from inspan.model.reports import PermissionWithdrawn
+from inspan.model.turn import TurnOutcome
+from inspan.seats.decision import Context
 from inspan.seats.inputs import AnswerPermission, PermissionsExpired
+from support.seat_ground import finished, open_ground
 from support.seat_scene import OPTIONS, Scene, claims
 
 
@@ -70,9 +77,68 @@ def test_an_option_that_was_not_offered_is_refused_with_those_that_were() -> Non
     assert scene.last(PermissionAnswered).option == "once-and-more"
 
 
-def test_a_request_that_the_mode_cannot_answer_is_refused() -> None:
+class Watched(Scene):
+    """A seat that is seen through its console."""
+
+    def context(self) -> Context:
+        return msgspec.structs.replace(super().context(), is_watched=True, can_type=True, typing_blocks=())
+
+
+@pytest.mark.requirement("H-F6")
+@pytest.mark.parametrize(
+    ("can_answer", "options", "option"),
+    [(False, OPTIONS, "no"), (False, (), None), (True, (), None)],
+)
+@pytest.mark.parametrize("unattended", [Unattended.PERSON, Unattended.ALLOW_ALWAYS])
+def test_a_request_that_nobody_could_answer_is_denied_at_once_and_raises_attention(
+    unattended: Unattended, can_answer: bool, options: tuple[PermissionOption, ...], option: str | None
+) -> None:
+    capabilities = claims() if can_answer else claims(permission_answer=Claim(support=Support.UNSUPPORTED))
+    scene = Scene(posture=posture(unattended), capabilities=capabilities).running()
+    request = scene.ask(options=options)
+    settled = scene.last(PermissionAnswered)
+    assert (settled.decision, settled.by, settled.option) == (Decision.DENY, AnsweredBy.POLICY, option)
+    assert scene.seat.permissions == ()
+    (note,) = scene.seat.attention
+    assert (note.code, note.request) == ("permission_unanswerable", request)
+    assert "rm it" in note.message
+    assert scene.seat.launch is not None
+    assert not scene.seat.launch.is_trusted
+
+
+@pytest.mark.requirement("H-F6")
+@pytest.mark.parametrize(
+    ("method", "answered", "is_told"),
+    [
+        ("session/request_permission", True, True),
+        ("item/newThing/requestApproval", True, True),
+        ("item/newThing/requestApproval", False, False),
+        ("fs/read_text_file", True, False),
+    ],
+)
+def test_a_request_for_leave_that_cannot_be_read_raises_attention_and_other_calls_do_not(
+    method: str, answered: bool, is_told: bool
+) -> None:
+    scene = Scene().running()
+    scene.report(UnknownMessage(method=method, answered=answered, raw={"x": 1}))
+    assert [one.code for one in scene.seat.attention] == ["permission_unanswerable"] * is_told
+
+
+def test_attention_stands_until_the_next_prompt_and_is_bounded() -> None:
+    scene = Scene().running()
+    for number in range(20):
+        scene.report(UnknownMessage(method=f"approval{number}", answered=True, raw=None))
+    assert len(scene.seat.attention) == ATTENTION_CAP
+    assert "approval19" in scene.seat.attention[-1].message
+    scene.answered()
+    assert len(scene.seat.attention) == ATTENTION_CAP
+    scene.send("d-2")
+    assert scene.seat.attention == ()
+
+
+def test_a_request_that_a_console_s_mode_cannot_answer_is_left_to_the_console() -> None:
     cannot = Claim(support=Support.UNSUPPORTED, note="Answer it in its own window.")
-    scene = Scene(
+    scene = Watched(
         posture=posture(Unattended.ALLOW_ONCE), capabilities=claims(permission_answer=cannot)
     ).running()
     request = scene.ask()
@@ -157,3 +223,20 @@ def test_a_request_that_the_harness_withdraws_is_closed() -> None:
     scene.report(PermissionWithdrawn(wire_id="7"))
     assert scene.last(PermissionAnswered).by is AnsweredBy.HARNESS
     assert scene.seat.permissions == ()
+
+
+@pytest.mark.requirement("H-F6")
+def test_a_real_harness_that_asks_without_an_answer_to_choose_is_refused_and_goes_on() -> None:
+    async def story() -> None:
+        async with open_ground() as ground, ground.seats() as seats:
+            await ground.add(seats)
+            view = await finished(seats, "worker", "ask bare", "d-1")
+            assert view.last_turn is not None
+            assert view.last_turn.outcome is TurnOutcome.CANCELLED
+            (asked,) = await seats.list_permissions(include_closed=True)
+            assert (asked.decision, asked.by, asked.option) == (Decision.DENY, AnsweredBy.POLICY, None)
+            (note,) = view.attention
+            assert (note.code, note.request) == ("permission_unanswerable", asked.id)
+            assert (await finished(seats, "worker", "say 1", "d-2")).attention == ()
+
+    asyncio.run(story())

@@ -4,7 +4,7 @@ Run as a program: `scripted_acp.py STATE_FOLDER`. It appends every prompt to `pr
 anything about it. Words in the prompt choose what happens:
 
 - `say N`: N numbered chunks; `every S` puts S seconds between them.
-- `ask`: asks for permission first, and says `allowed` or `refused`.
+- `ask`: asks for permission first, and says `allowed` or `refused`. `bare`: without an answer to choose from.
 - `crash`: exits with status 3 after what it says. `hang`: never answers. `quota`: answers with error 429.
 """
 
@@ -104,7 +104,8 @@ class Agent:
         if "ask" in text:
             self.asked += 1
             call = {"toolCallId": "c1", "title": "touch it", "kind": "execute"}
-            request = {"sessionId": session, "toolCall": call, "options": _OPTIONS}
+            options = [] if "bare" in text else _OPTIONS
+            request = {"sessionId": session, "toolCall": call, "options": options}
             self.write({"id": self.asked, "method": "session/request_permission", "params": request})
             outcome = self.answers.get()["result"]["outcome"]
             if outcome["outcome"] == "cancelled":

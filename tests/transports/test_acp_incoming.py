@@ -36,7 +36,7 @@ def faults(bodies: list[object]) -> list[str]:
     return [body.code for body in bodies if isinstance(body, ProtocolFault)]
 
 
-@pytest.mark.requirement("H-C13")
+@pytest.mark.requirement("H-C13", "H-F6")
 def test_a_permission_request_is_reported_with_its_options_by_kind(peer: AcpPeer) -> None:
     (asked,) = peer.ask(
         "r-7",
@@ -62,6 +62,7 @@ def test_a_permission_request_is_reported_with_its_options_by_kind(peer: AcpPeer
     assert peer.reports[-1].rule == "acp.permission.request"
 
 
+@pytest.mark.requirement("H-F6")
 def test_a_request_that_names_only_its_tool_call_is_completed_from_what_was_said_before(
     peer: AcpPeer,
 ) -> None:

@@ -54,7 +54,7 @@ from .events import (
     TurnWentQuiet,
 )
 from .evidence import Source
-from .permission import AnsweredBy
+from .permission import AnsweredBy, Decision
 from .session import IdentityState, ResumeOutcome
 from .session_evolving import evolve_conversation, forget_launch
 from .state import Activity, InFlight, LastTurn, LaunchState, OpenPermission, QueuedPrompt, SeatState
@@ -145,7 +145,8 @@ def evolve(state: SeatState | None, draft: EventDraft) -> SeatState:
             return _set(state, permissions=(*state.permissions, opened))
         case PermissionAnswered():
             rest = tuple(p for p in state.permissions if p.request != event.request)
-            if event.by is AnsweredBy.POLICY and state.launch is not None:
+            is_trust = event.by is AnsweredBy.POLICY and event.decision is Decision.ALLOW
+            if is_trust and state.launch is not None:
                 state = _set(state, launch=_set(state.launch, is_trusted=True))
             return state if len(rest) == len(state.permissions) else _set(state, permissions=rest)
         case ModeUpdated():

@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import assert_never
 
 from inspan.model.console import ConsoleJudged
-from inspan.model.content import ProtocolFault, Retrying
+from inspan.model.content import ProtocolFault, Retrying, UnknownMessage
 from inspan.model.errors import UsageError
 from inspan.model.events import EventDraft, SeatAdded, SeatRemoved, StopRequested
 from inspan.model.evidence import Source
@@ -76,6 +76,7 @@ from .inputs import (
 )
 from .request_inputs import HandOff, NoteHandoffFailed, SettleRequest
 from .session_inputs import AnswerQuestion, ConfigureSession, DeleteSession, GiveUpCall, ListSessions
+from .unanswerable import note_declined
 
 __all__ = ["decide", "decide_into"]
 
@@ -303,6 +304,8 @@ def _note_report(decision: Decision, given: TransportReported) -> None:
             )
             if isinstance(body, ProtocolFault) and body.fatal and is_current:
                 _stop_for_fault(decision, body)
+            elif isinstance(body, UnknownMessage) and is_current:
+                note_declined(decision, body)
             elif isinstance(body, ConsoleJudged) and is_current:
                 stuck.note_shown_wedge(decision, body)
 

@@ -17,6 +17,7 @@ from .console_trust import is_trust_allowed
 from .decision import Decision
 from .inputs import AnswerPermission
 from .questions import close_questions, expire_questions
+from .unanswerable import raise_attention, why_unanswerable
 
 __all__ = [
     "answer_permission",
@@ -58,6 +59,12 @@ def open_permission(decision: Decision, reported: Reported, body: PermissionRequ
         _settle(
             decision, opened, None, PermissionDecision.CANCELLED, AnsweredBy.CANCEL, "a cancel is pending"
         )
+        return
+    if why := why_unanswerable(decision, opened):
+        chosen = choose_option(opened.options, _REJECT)
+        option = None if chosen is None else chosen.id
+        _settle(decision, opened, option, PermissionDecision.DENY, AnsweredBy.POLICY, why)
+        raise_attention(decision, opened, why)
         return
     if not decision.context.capabilities.permission_answer.is_supported:
         return

@@ -91,6 +91,7 @@ def test_each_dialect_offers_its_own_options_by_kind(dialect: str, expected: lis
     assert "ls" in request.tool_call.title
 
 
+@pytest.mark.requirement("H-F6")
 @pytest.mark.parametrize(
     ("dialect", "option", "answer"),
     [
