@@ -264,7 +264,7 @@ def _operation_problems(model: AppModel, operation: OperationDecl) -> list[str]:
     elif entity is None:
         problems.append(f'acts on the entity "{operation.entity}", which is not declared')
     else:
-        if entity.module != operation.module:
+        if entity.module != operation.module and operation.module in model.module_by_name:
             problems.append(
                 f'is in the module "{operation.module}" and acts on "{entity.name}" of "{entity.module}"'
             )

@@ -45,7 +45,7 @@ def blocked_reason(
             for branch in _branches(given["all"]):
                 if (reason := blocked_reason(branch, record, fields, depth=depth + 1)) is not None:
                     return reason
-            return None if _is_list(given["all"]) else unknown
+            return None if _branches(given["all"]) else unknown
         case ["any"]:
             first: str | None = None
             for branch in _branches(given["any"]):
@@ -109,10 +109,6 @@ def predicate_problems(predicate: object, fields: Mapping[str, Field], *, depth:
     elif operators[0] == "isBlank" and not isinstance(given["isBlank"], bool):
         problems.append(f'on "{name}": isBlank is not true or false')
     return problems
-
-
-def _is_list(value: object) -> bool:
-    return isinstance(value, list)
 
 
 def _branches(value: object) -> Sequence[object]:

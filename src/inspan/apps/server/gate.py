@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable, Iterable
-from urllib.parse import urlsplit
 
 from inspan.apps.model.app_model import AppModel
 
@@ -50,7 +49,7 @@ class Gate:
             principal_of: For an app of several users: whose an `Authorization` header is.
         """
         self._origins = frozenset(origin.rstrip("/").lower() for origin in origins)
-        named = (urlsplit(origin).netloc for origin in self._origins)
+        named = (origin.partition("://")[2] for origin in self._origins)
         self._hosts = frozenset(host.lower() for host in (*hosts, *named))
         self._hint = hint
         self._principal_of = principal_of
@@ -167,19 +166,14 @@ class Gate:
         origin = origin.strip().lower()
         if origin in self._origins:
             return True
-        parts = urlsplit(origin)
-        if parts.scheme not in ("http", "https") or origin != f"{parts.scheme}://{parts.netloc}":
+        scheme, _, netloc = origin.partition("://")
+        name = _name_of(netloc)
+        if scheme not in ("http", "https") or name is None:
             return False
-        if parts.netloc == call.header("host").lower():
+        if netloc == call.header("host").lower():
             return True
         # The same page under another of the loopback's names.
-        name = _name_of(parts.netloc)
-        return (
-            parts.scheme == "http"
-            and name is not None
-            and _is_loopback(name)
-            and _port_of(parts.netloc) == call.port
-        )
+        return scheme == "http" and _is_loopback(name) and _port_of(netloc) == call.port
 
 
 def _is_from_elsewhere(call: Call) -> bool:
