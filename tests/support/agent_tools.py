@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ def call_context(
     *,
     session: str = "s_1",
     cancel: CancelSignal | None = None,
-    progress: list[str] | None = None,
+    progress: Callable[[str], None] = lambda _: None,
 ) -> ToolCallContext:
     """A call in this workspace. Needs a running event loop unless `cancel` is given."""
     return ToolCallContext(
@@ -35,7 +36,7 @@ def call_context(
         workspace=workspace,
         cancel=cancel or CancelSource().signal,
         logger=logging.getLogger("test"),
-        progress=(progress if progress is not None else []).append,
+        progress=progress,
     )
 
 

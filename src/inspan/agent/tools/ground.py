@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -20,6 +21,7 @@ from .spills import Spills
 
 __all__ = ["Ground", "run_blocking"]
 
+_LAST_MOMENT_S = 1.8
 _R = TypeVar("_R")
 
 
@@ -57,12 +59,18 @@ class Ground:
 async def run_blocking(call: ToolCallContext, work: Callable[[threading.Event], _R]) -> _R:
     """Runs work in a thread and gives it an event that is set when the call is cancelled or its task is.
 
-    The thread itself cannot be stopped: work that may take long looks at the event.
+    The thread itself cannot be stopped: work that may take long looks at the event. A cancelled task waits a moment for it.
     """
     stop = threading.Event()
     leave = call.cancel.listen(stop.set)
+    running = asyncio.ensure_future(run_in_thread(lambda: work(stop), name=f"tool-{call.call_id[:20]}"))
     try:
-        return await run_in_thread(lambda: work(stop), name=f"tool-{call.call_id[:20]}")
+        return await asyncio.shield(running)
+    except asyncio.CancelledError:
+        stop.set()
+        await asyncio.wait({running}, timeout=_LAST_MOMENT_S)
+        running.cancel()
+        raise
     finally:
         stop.set()
         leave()
