@@ -12,7 +12,7 @@ from inspan.model.errors import UsageError
 from inspan.model.permission import NeedsInputKind
 from inspan.model.turn import TurnOutcome
 from inspan.model.views import AnswerPermission
-from support.live.acting_consoles import CONSOLES, ActingConsole
+from support.live.acting_consoles import CONSOLES, ActingConsole, each_console
 from support.live.acting_pair import add_pair, ask, open_pair, until
 from support.live.acting_steps import Acting, is_free
 from support.live.console_seats import ENTER, SEAT, ConsoleSeats, run_inside
@@ -21,6 +21,7 @@ from support.live.target import ReadyTarget, open_target
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(600)]  # the first of them may have to install it
 
+PROPRIETARY = ("claude-code", "copilot")
 LINES = "PLAIN many-1 first\n  second: ünïcode 🛠 e\u0301 \u6f22\u5b57\n\n- fourth 'quoted' $HOME \\n @ends"
 SHELL = "TOOLSHELL [cmd=echo yes > {name}.txt] [escalate=1] tag-{name}"
 
@@ -38,13 +39,8 @@ def ready(console: ActingConsole, namespace: Namespace) -> Iterator[ReadyTarget]
         assert made.arena.model.unscripted() == []
 
 
-def each(*names: str, on_request: tuple[str, ...] = ()) -> pytest.MarkDecorator:
-    more = [pytest.param(name, marks=pytest.mark.opt_in("INSPAN_LIVE_ALL")) for name in on_request]
-    return pytest.mark.parametrize("console", [*names, *more], indirect=True)
-
-
 @pytest.mark.requirement("H-E1", "L8", "L9", "L10", "L21")
-@each("codex", "pi", on_request=("gemini", "opencode", "qwen"))
+@each_console("codex", "pi", on_request=("gemini", "opencode", "qwen"), proprietary=PROPRIETARY)
 def test_prompts_are_typed_into_a_real_console_once_each_and_exactly(
     console: ActingConsole, ready: ReadyTarget
 ) -> None:
@@ -52,8 +48,8 @@ def test_prompts_are_typed_into_a_real_console_once_each_and_exactly(
 
     async def story() -> None:
         async with ground.open() as seats:
-            await ground.add(seats, console.walk.posture)
             acting = Acting(ground, console, seats)
+            await acting.add()
             await acting.start()
             await _deliver(acting)
             await _queue(acting)
@@ -65,7 +61,7 @@ def test_prompts_are_typed_into_a_real_console_once_each_and_exactly(
 
 
 @pytest.mark.requirement("H-N58", "H-N3", "H-E8", "L11")
-@each("codex", on_request=("gemini", "qwen"))
+@each_console("codex", on_request=("gemini", "qwen"), proprietary=PROPRIETARY)
 def test_a_permission_dialog_of_a_real_console_is_allowed_after_a_restart_and_another_is_refused(
     console: ActingConsole, ready: ReadyTarget
 ) -> None:
@@ -73,8 +69,8 @@ def test_a_permission_dialog_of_a_real_console_is_allowed_after_a_restart_and_an
 
     async def story() -> None:
         async with ground.open() as seats:
-            await ground.add(seats, console.walk.posture)
             acting = Acting(ground, console, seats)
+            await acting.add()
             await acting.start()
             sent = await acting.send(SHELL.format(name="allowed"))
             asked = await acting.until_asked()
@@ -101,7 +97,7 @@ def test_a_permission_dialog_of_a_real_console_is_allowed_after_a_restart_and_an
 
 
 @pytest.mark.requirement("H-F7", "H-E8")
-@each(on_request=("opencode",))
+@each_console(on_request=("opencode",))
 def test_a_dialog_that_inspan_cannot_answer_says_so_and_nothing_is_typed_into_it(
     console: ActingConsole, ready: ReadyTarget
 ) -> None:
@@ -109,8 +105,8 @@ def test_a_dialog_that_inspan_cannot_answer_says_so_and_nothing_is_typed_into_it
 
     async def story() -> None:
         async with ground.open() as seats:
-            await ground.add(seats, console.walk.posture)
             acting = Acting(ground, console, seats)
+            await acting.add()
             await acting.start()
             sent = await acting.send(SHELL.format(name="allowed"))
             await acting.until(lambda v: v.console is not None and v.console.is_drawn, "a drawn dialog")
@@ -136,7 +132,7 @@ def test_a_dialog_that_inspan_cannot_answer_says_so_and_nothing_is_typed_into_it
 
 
 @pytest.mark.requirement("L8")
-@each("codex", "pi", on_request=("gemini", "opencode", "qwen"))
+@each_console("codex", "pi", on_request=("gemini", "opencode", "qwen"), proprietary=PROPRIETARY)
 def test_a_real_console_killed_in_mid_turn_never_gets_its_prompt_twice_and_a_known_one_goes_on(
     console: ActingConsole, ready: ReadyTarget
 ) -> None:
@@ -144,8 +140,8 @@ def test_a_real_console_killed_in_mid_turn_never_gets_its_prompt_twice_and_a_kno
 
     async def story() -> None:
         async with ground.open() as seats:
-            await ground.add(seats, console.walk.posture)
             acting = Acting(ground, console, seats)
+            await acting.add()
             await acting.start()
             await acting.ask("PLAIN told-1")
             if console.resumes:

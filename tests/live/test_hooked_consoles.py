@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Iterator
 
 import pytest
@@ -18,7 +17,6 @@ from inspan.model.views import AddSeat, DeliveryView, SeatView, SendPrompt
 from inspan.seats.core import Seats
 from inspan.store import open_store
 from support.live import claude, codex, copilot, gemini, qwen
-from support.live.arena import FAKE_KEY
 from support.live.console_seats import ENTER, SEAT, ConsoleSeats, run_inside
 from support.live.netns import Namespace
 from support.live.target import ReadyTarget, Target, open_target
@@ -29,11 +27,10 @@ TARGETS = {
     "codex": codex.TARGET,
     "gemini": gemini.TARGET,
     "qwen": qwen.TARGET,
-    "claude-code": claude.TARGET,
+    "claude-code": claude.CONSOLE,
     "copilot": copilot.TARGET,
 }
-IDS = {"claude": "claude-code"}
-ENDS_BY_HOOK = {"qwen", "claude", "copilot"}
+ENDS_BY_HOOK = {"qwen", "claude-code", "copilot"}
 PROPRIETARY = pytest.mark.opt_in("INSPAN_LIVE_PROPRIETARY")
 
 
@@ -46,15 +43,6 @@ def target(request: pytest.FixtureRequest) -> Target:
 def ready(target: Target, namespace: Namespace) -> Iterator[ReadyTarget]:
     """The harness in an arena of its own; what it asked for was scripted."""
     with open_target(target, namespace) as made:
-        if target is claude.TARGET:
-            # A first run asks the vendor's own server, which is not there; and whether the key may be used.
-            seeded = {
-                "hasCompletedOnboarding": True,
-                "theme": "dark",
-                "lastOnboardingVersion": made.installed.version,
-            }
-            keys = {"customApiKeyResponses": {"approved": [FAKE_KEY[-20:]], "rejected": []}}
-            (made.arena.home / ".claude.json").write_text(json.dumps(seeded | keys))
         yield made
         assert made.arena.model.unscripted() == []
 
@@ -80,7 +68,7 @@ def test_the_harness_s_own_hook_is_the_witness_of_a_prompt_that_was_typed(
         async with ground.open() as seats:
             request = AddSeat(
                 name=SEAT,
-                harness=IDS.get(target.pin, target.pin),
+                harness=ready.harness,
                 mode="terminal",
                 workspace=str(ground.arena.workspace),
                 trusts_workspace=True,
@@ -118,7 +106,7 @@ def test_the_harness_s_own_hook_is_the_witness_of_a_prompt_that_was_typed(
             log = list(store.events(limit=100_000))
         started = [one.source for one in log if isinstance(one.event, DeliveryStarted)]
         assert started == [Source.HOOK, Source.HOOK]
-        if ready.target.pin in ENDS_BY_HOOK:
+        if ready.harness in ENDS_BY_HOOK:
             assert [one.source for one in log if isinstance(one.event, TurnEnded)] == [Source.HOOK] * 2
 
     run_inside(ready.arena.namespace, story)

@@ -7,10 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import pytest
+
 from inspan.model.turn import TurnOutcome
 from support.live.console_walks import WALKS, Walk
 
-__all__ = ["CONSOLES", "ActingConsole"]
+__all__ = ["CONSOLES", "ActingConsole", "each_console"]
 
 
 _CONTEXT = re.compile(r"<(session_context)>.*?</\1>\n", re.DOTALL)
@@ -41,9 +43,29 @@ class ActingConsole:
 
 
 CONSOLES: dict[str, ActingConsole] = {
+    "claude-code": ActingConsole(walk=WALKS["claude-code"]),
     "codex": ActingConsole(walk=WALKS["codex"], resumes=False),
+    "copilot": ActingConsole(walk=WALKS["copilot"]),
     "gemini": ActingConsole(walk=WALKS["gemini"]),
     "opencode": ActingConsole(walk=WALKS["opencode"], answers=False, resumes=False),
     "pi": ActingConsole(walk=WALKS["pi"], answers=None),
     "qwen": ActingConsole(walk=WALKS["qwen"], limit=None),
 }
+
+
+def each_console(
+    *names: str, on_request: tuple[str, ...] = (), proprietary: tuple[str, ...] = ()
+) -> pytest.MarkDecorator:
+    """Runs a test with each of these consoles as its fixture `console`.
+
+    Args:
+        names: Always.
+        on_request: Only where `INSPAN_LIVE_ALL` is 1.
+        proprietary: Only where `INSPAN_LIVE_PROPRIETARY` is 1.
+    """
+    more = [
+        pytest.param(name, marks=pytest.mark.opt_in(variable))
+        for variable, group in (("INSPAN_LIVE_ALL", on_request), ("INSPAN_LIVE_PROPRIETARY", proprietary))
+        for name in group
+    ]
+    return pytest.mark.parametrize("console", [*names, *more], indirect=True)

@@ -37,6 +37,11 @@ class Acting:
         self.console = console
         self.seats = seats
 
+    async def add(self) -> None:
+        """Adds the seat, in the posture of the walk."""
+        walk = self.console.walk
+        await self.ground.add(self.seats, walk.posture, trusts_workspace=walk.is_gated)
+
     async def start(self) -> SeatView:
         """Starts the seat and waits until a prompt may be typed."""
         await self.seats.start_seat(SEAT)

@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from support.live.arena import FAKE_KEY
+from support.live.install import read_pins
 from support.live.target import Target
 
-__all__ = ["ADAPTER", "TARGET"]
+__all__ = ["ADAPTER", "CONSOLE", "TARGET"]
 
 _VARIABLES = {
     "ANTHROPIC_API_KEY": FAKE_KEY,
@@ -28,5 +29,19 @@ def _write_settings(home: Path, model_url: str) -> None:
     (folder / "settings.json").write_text(json.dumps(settings, indent=2) + "\n", encoding="utf-8")
 
 
-TARGET = Target(pin="claude", variables=_VARIABLES, write_settings=_write_settings)
-ADAPTER = Target(pin="claude-agent-acp", variables=_VARIABLES, write_settings=_write_settings)
+def _write_console_settings(home: Path, model_url: str) -> None:
+    """Write besides what a first run would ask: whether the key may be used, and the vendor's own server, which is not there."""
+    _write_settings(home, model_url)
+    seeded: dict[str, Any] = {
+        "hasCompletedOnboarding": True,
+        "theme": "dark",
+        "lastOnboardingVersion": read_pins()["claude"].version,
+        "customApiKeyResponses": {"approved": [FAKE_KEY[-20:]], "rejected": []},
+    }
+    (home / ".claude.json").write_text(json.dumps(seeded) + "\n", encoding="utf-8")
+
+
+_ID = "claude-code"
+TARGET = Target(pin="claude", harness=_ID, variables=_VARIABLES, write_settings=_write_settings)
+CONSOLE = Target(pin="claude", harness=_ID, variables=_VARIABLES, write_settings=_write_console_settings)
+ADAPTER = Target(pin="claude-agent-acp", harness=_ID, variables=_VARIABLES, write_settings=_write_settings)

@@ -81,7 +81,7 @@ class ConsoleSeats:
 
     def __init__(self, ready: ReadyTarget) -> None:
         self.arena: Arena = ready.arena
-        self.harness = ready.target.pin
+        self.harness = ready.harness
         self.home = prepare_home(Home(self.arena.inspan_home))
 
     @asynccontextmanager
@@ -95,7 +95,7 @@ class ConsoleSeats:
         ):
             yield seats
 
-    async def add(self, seats: Seats, posture: Posture) -> None:
+    async def add(self, seats: Seats, posture: Posture, *, trusts_workspace: bool = False) -> None:
         """Adds the seat in terminal mode, with the key that its harness signs in with."""
         keys = {name: value for name, value in self.arena.environment.items() if value == FAKE_KEY}
         await seats.add_seat(
@@ -106,6 +106,7 @@ class ConsoleSeats:
                 workspace=str(self.arena.workspace),
                 posture=posture,
                 environment=keys,
+                trusts_workspace=trusts_workspace,
             )
         )
 

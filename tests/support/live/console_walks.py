@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from inspan.model.evidence import Source
 from inspan.model.posture import Approvals, Posture
-from support.live import codex, gemini, opencode, pi, qwen
+from support.live import claude, codex, copilot, gemini, opencode, pi, qwen
 from support.live.console_seats import Said
 from support.live.target import Target
 
@@ -38,6 +38,7 @@ class Walk:
         limit: How its session stands when a usage limit was met.
         after_limit: The keys of which one leaves that state; none where a prompt may be typed at once.
         leave: The key that ends it, once or twice; `None` where it is killed instead.
+        is_gated: It asks first whether the workspace is trusted.
     """
 
     target: Target
@@ -47,10 +48,13 @@ class Walk:
     limit: Literal["idle", "running", "needs_input"] = "idle"
     after_limit: tuple[bytes, ...] = ()
     leave: bytes | None = CTRL_C
+    is_gated: bool = False
 
 
 WALKS: dict[str, Walk] = {
+    "claude-code": Walk(target=claude.CONSOLE, witnesses=_REPORTS, is_gated=True),
     "codex": Walk(target=codex.TARGET, witnesses=_REPORTS),
+    "copilot": Walk(target=copilot.TARGET, witnesses=_SEEN, is_gated=True),
     "gemini": Walk(
         target=gemini.TARGET,
         witnesses=_SEEN,

@@ -39,10 +39,10 @@ class InspanCli:
         assert lines, said
         return json.loads(lines[-1])
 
-    def add_seat(self, name: str, harness: str) -> Json:
-        """Add a seat on the arena's workspace."""
+    def add_seat(self, name: str, harness: str, *options: str) -> Json:
+        """Add a seat on the arena's workspace, with further options of `inspan seat add`."""
         workspace = str(self.arena.workspace)
-        return self.call("seat", "add", name, "--harness", harness, "--workspace", workspace)
+        return self.call("seat", "add", name, "--harness", harness, "--workspace", workspace, *options)
 
     def send(self, seat: str, text: str) -> Json:
         """Queue a prompt; return the delivery."""
@@ -99,7 +99,10 @@ class InspanCli:
 
         def asked() -> str | None:
             needs = self.seat(seat).get("needs_input", [])
-            return next((need["request"] for need in needs if need["kind"] == "permission"), None)
+            return next(
+                (need["request"] for need in needs if need["kind"] == "permission" and "request" in need),
+                None,
+            )
 
         return self.until(asked, "a permission request")
 

@@ -20,7 +20,8 @@ __all__ = ["ReadyTarget", "Target", "open_target"]
 class Target:
     """What to know about one harness.
 
-    `pin` names its entry in `pins.toml`. `write_settings(home, model_url)` writes its configuration.
+    `pin` names its entry in `pins.toml`, and `harness` the harness where that has another name.
+    `write_settings(home, model_url)` writes its configuration.
     `auth_method` is the ACP method id to authenticate with, where the harness insists on it.
     `model_variable` names the variable by which the harness is told the model's address, if there is one.
     `acp_program` is the name of the program of its ACP mode, where that is another one in the same folder.
@@ -33,6 +34,7 @@ class Target:
     auth_method: str | None = None
     model_variable: str = ""
     acp_program: str = ""
+    harness: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -42,6 +44,11 @@ class ReadyTarget:
     target: Target
     installed: Installed
     arena: Arena
+
+    @property
+    def harness(self) -> str:
+        """The id of the harness."""
+        return self.target.harness or self.target.pin
 
     def start_acp(self) -> subprocess.Popen[bytes]:
         """Start it in its ACP mode on pipes; its standard error goes nowhere."""
