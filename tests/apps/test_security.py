@@ -288,7 +288,7 @@ def test_an_operation_goes_through_rate_existence_credential_guard_idempotency_a
     assert seen == [
         "unknown_operation",
         "agent_token_required",
-        "missing_required",
+        "unknown_field",
         "approval_required",
         "",
         "duplicate_request",
