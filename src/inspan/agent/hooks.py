@@ -96,12 +96,12 @@ class HookBus:
         can_veto = name in VETOABLE
         if self._is_closed and can_veto:
             return Veto(reason="The agent is closing.")
+        answer, fault = None, ""
         for subscription in tuple(self._subscriptions[name]):
+            if cancel is None or not cancel.is_set:
+                answer, fault = await self._ask(subscription, event, cancel)
             if cancel is not None and cancel.is_set:
                 return Veto(reason="It was cancelled.") if can_veto else None
-            answer, fault = await self._ask(subscription, event, cancel)
-            if fault == "cancelled":
-                continue
             if not fault and can_veto and answer is not None:
                 return answer
             if not fault and answer is not None:
@@ -143,7 +143,7 @@ class HookBus:
             await asyncio.wait({task, waiting}, timeout=self._timeout_s, return_when=asyncio.FIRST_COMPLETED)
             if task.done():
                 return (None, "CancelledError") if task.cancelled() else task.result()
-            return None, "cancelled" if stopped.is_set() else "TimeoutError"
+            return None, "TimeoutError"
         finally:
             if leave is not None:
                 leave()
