@@ -66,6 +66,10 @@ COMMANDS: dict[str, Command] = {
                      "A harness's own hook system tells a seat that a prompt was begun, and how its turn ended. Where "
                      "it can,\na seat in terminal mode tells its harness at each launch, and touches no file of yours; "
                      "`inspan seat add --no-hooks` leaves that out.\nOutside a seat the hooks do nothing."),
+    "app": Command("seats", "give harnesses the tools of apps", "app", "build_app",
+                   "An app is a folder with operations and a page, made for a person and an agent together: "
+                   "`agent-app` makes and serves\napps, `a2app` operates them. This gives a harness the seventeen "
+                   "tools that run the two."),
     "session": Command("seats", "list and delete the sessions that a seat's harness keeps", "sessions", "build_session"),
     "send": Command("work", "put a prompt into a seat's queue", "send", "build_send",
                     "Returns when the prompt is durably queued; with --wait, when its turn has ended.\nThe same --id "

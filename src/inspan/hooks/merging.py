@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from inspan.model.hooks import HookInstall
 
 from .entries import MARKER, MARKER_BEGIN, render_document, render_entry
+from .json_edit import cut, put_element, put_member
 from .json_text import JsonTextError, Member, Node, read_json_text, value_of
 
 __all__ = ["MergeError", "find_events", "merge", "unmerge"]
@@ -114,7 +115,7 @@ def _reach(install: HookInstall, root: Node) -> tuple[Node, tuple[str, ...]]:
 
 def _add_member(text: str, key: str, value: str) -> str:
     root = _read(text)
-    return text if root.member(key) is not None else _put_member(text, root, f"{json.dumps(key)}: {value}")
+    return text if root.member(key) is not None else put_member(text, root, f"{json.dumps(key)}: {value}")
 
 
 def _add_entry(install: HookInstall, text: str, event: str) -> str:
@@ -123,46 +124,12 @@ def _add_entry(install: HookInstall, text: str, event: str) -> str:
     if member is not None:
         if member.value.kind != "array":
             raise MergeError(f"{event!r} in it is no array")
-        return _put_element(text, member.value, render_entry(install, event))
+        return put_element(text, member.value, render_entry(install, event))
     made = (ARRAY, *(OBJECT for _ in missing))
     entry = f"{json.dumps(event)}: [{render_entry(install, event, made=made)}]"
     for key in reversed(missing):
         entry = f"{json.dumps(key)}: {{{entry}}}"
-    return _put_member(text, place, entry)
-
-
-def _put_member(text: str, node: Node, member: str) -> str:
-    ends = [(one.begin, one.value.end) for one in node.members]
-    return _put(text, node, ends, member)
-
-
-def _put_element(text: str, node: Node, element: str) -> str:
-    ends = [(one.begin, one.end) for one in node.elements]
-    return _put(text, node, ends, element)
-
-
-def _put(text: str, node: Node, parts: list[tuple[int, int]], new: str) -> str:
-    """Puts a new part behind the last, spaced as the first is. It is cut out again as it was put in."""
-    if not parts:
-        at = node.begin + 1
-        return text[:at] + new + text[at:]
-    lead = text[node.begin + 1 : parts[0][0]]
-    lead = lead if lead.strip() == "" else " "
-    at = parts[-1][1]
-    return f"{text[:at]},{lead}{new}{text[at:]}"
-
-
-def _cut(text: str, node: Node, parts: list[tuple[int, int]], index: int) -> str:
-    begin, end = parts[index]
-    if index > 0:
-        begin = parts[index - 1][1]
-    elif len(parts) > 1:
-        end = parts[1][0]
-    elif node.has_last_comma:
-        end = text.index(",", end) + 1
-    else:
-        begin = node.begin + 1
-    return text[:begin] + text[end:]
+    return put_member(text, place, entry)
 
 
 def _remove_entries(install: HookInstall, text: str) -> str:
@@ -179,9 +146,9 @@ def _remove_entries(install: HookInstall, text: str) -> str:
         objects = max(objects, ours.count(f" +{OBJECT}"))
         if f" +{ARRAY}" in ours and len(array.elements) == 1:
             parts = [(one.begin, one.value.end) for one in place.members]
-            text = _cut(text, place, parts, place.members.index(member))
+            text = cut(text, place, parts, place.members.index(member))
         else:
-            text = _cut(text, array, [(one.begin, one.end) for one in array.elements], index)
+            text = cut(text, array, [(one.begin, one.end) for one in array.elements], index)
     return _remove_empty(install, text, objects)
 
 
@@ -206,7 +173,7 @@ def _remove_empty(install: HookInstall, text: str, objects: int) -> str:
         if member is None or member.value.kind != "object" or member.value.members:
             return text
         parts = [(one.begin, one.value.end) for one in here.members]
-        text = _cut(text, here, parts, here.members.index(member))
+        text = cut(text, here, parts, here.members.index(member))
     return text
 
 

@@ -61,6 +61,7 @@ ERROR_CODES: dict[str, str] = {
     "writer_exists": "Somebody else is attached to the terminal and may type.",
     "not_the_writer": "Only who is attached with the keyboard may type or resize.",
     "message_has_controls": "The message has control characters, which could press keys in a console.",
+    "message_is_command": "The message begins as a command of the console, which no model would get.",
     "message_has_newlines": "The message has several lines, and the console takes no paste.",
     "typing_touched": "A person typed into the input line before the prompt in it was submitted.",
     "typing_swallowed": "Text that was typed did not show up in the console's input line.",

@@ -18,6 +18,7 @@ from .headless import HeadlessSettings
 from .hooks import HookSettings
 from .installation import BackgroundProcess, ConfigFolder, Program, SignIn, VersionProbe
 from .launch_axis import LaunchAxis
+from .mcp import McpPlace
 from .plugin_permissions import PluginPermissions
 from .posture import Approvals, Sandbox
 from .resource import GuidanceBudget, ResourcePlace
@@ -286,6 +287,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, fo
         guidance: How much it is given as a first turn, where it reads no file of guidance.
         resources: Where it reads guidance, skills and the like in a project.
         hooks: What its own hook system says of its console, and where it is told of ours.
+        mcp: Where it is told of MCP servers; none where it takes none.
         quirks: What is odd about it.
     """
 
@@ -311,4 +313,5 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, fo
     hooks: HookSettings = HookSettings()
     guidance: GuidanceBudget = GuidanceBudget()
     resources: tuple[ResourcePlace, ...] = ()
+    mcp: McpPlace | None = None
     quirks: tuple[Quirk, ...] = ()

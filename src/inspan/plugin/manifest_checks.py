@@ -17,6 +17,7 @@ from .faults import Fault
 from .headless_checks import check_headless
 from .hook_checks import check_hooks
 from .launch_axes import check_axes
+from .mcp_checks import check_mcp
 from .resource_checks import check_resources
 from .saved_rules import RuleTable
 from .session_source_checks import check_session_source
@@ -45,6 +46,7 @@ def find_contradictions(manifest: Manifest) -> list[Fault]:
         *_check_background(manifest),
         *check_hooks(manifest),
         *check_resources(manifest),
+        *check_mcp(manifest),
     ]
     for name, mode in manifest.modes.items():
         at = f"modes.{name}"

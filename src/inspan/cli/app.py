@@ -1,0 +1,121 @@
+"""`inspan app`: the tools of apps inside a harness, and the tools themselves."""
+
+from __future__ import annotations
+
+import os
+
+import msgspec
+
+from inspan.apps.connecting import Connection, connect, disconnect, show_connection
+from inspan.apps.tools.table import TOOLS, input_schema
+from inspan.host.registry import HarnessRegistry
+from inspan.model.manifest import Manifest
+
+from .arguments import Namespace, Parser
+from .context import Context
+from .output import Output, Piece, bad, bold, dim, good, warn
+
+__all__ = ["build_app"]
+
+_STATES = {
+    "connected": "connected",
+    "absent": "not connected",
+    "unreadable": "cannot be read",
+    "no_place": "no place for MCP servers",
+}
+
+
+def build_app(parser: Parser) -> None:
+    """Adds the actions of `app`."""
+    connecting = parser.action(
+        "connect",
+        "give a harness the tools of apps, in its own file of MCP servers",
+        _connect,
+        description="Your own entries in the file stay as they are, byte for byte. Without a harness: shows all.",
+    )
+    connecting.name("harness", "harness", "the harness's id; leave it out to see all", is_optional=True)
+    connecting.example("inspan app connect", "shows which harnesses have the tools, and changes nothing")
+    connecting.example("inspan app connect ID", "the harness has them from its next start on")
+    leaving = parser.action("disconnect", "take the tools of apps from a harness again", _disconnect)
+    leaving.name("harness", "harness", "the harness's id")
+    leaving.example("inspan app disconnect ID", "the file is never deleted")
+    tools = parser.action("tools", "list the tools that an agent gets", _tools)
+    tools.example("inspan app tools --json", "with the schemas of their arguments")
+
+
+def _connect(context: Context, args: Namespace) -> int:
+    registry = HarnessRegistry(context.home.path)
+    if args.harness is None:
+        return _tell_all(context.output, [show_connection(one, os.environ) for one in _manifests(registry)])
+    return _tell(context.output, connect(registry.manifest(args.harness), os.environ))
+
+
+def _disconnect(context: Context, args: Namespace) -> int:
+    manifest = HarnessRegistry(context.home.path).manifest(args.harness)
+    return _tell(context.output, disconnect(manifest, os.environ))
+
+
+def _tools(context: Context, _: Namespace) -> int:
+    output = context.output
+    if output.is_json:
+        output.value(
+            [
+                {
+                    "name": tool.name,
+                    "program": tool.program,
+                    "description": tool.description,
+                    "input_schema": input_schema(tool),
+                    "is_read_only": tool.is_read_only,
+                    "is_destructive": tool.is_destructive,
+                }
+                for tool in TOOLS
+            ]
+        )
+        return 0
+    output.table(
+        ["TOOL", "PROGRAM", "WHAT"],
+        [[bold(tool.name), dim(tool.program), tool.description.split(". ")[0].rstrip(".")] for tool in TOOLS],
+    )
+    return 0
+
+
+def _manifests(registry: HarnessRegistry) -> list[Manifest]:
+    found = [entry.manifest for entry in registry.list()]
+    return [manifest for manifest in found if manifest is not None and not manifest.scripted]
+
+
+def _tell_all(output: Output, connections: list[Connection]) -> int:
+    if output.is_json:
+        output.value([msgspec.to_builtins(one) for one in connections])
+        return 0
+    output.table(["HARNESS", "STATE", "FILE"], [_row(one) for one in connections])
+    for one in connections:
+        _tell_more(output, one)
+    return 0
+
+
+def _tell(output: Output, connection: Connection) -> int:
+    if output.is_json:
+        output.value(msgspec.to_builtins(connection))
+        return 0
+    output.table(["HARNESS", "STATE", "FILE"], [_row(connection)])
+    _tell_more(output, connection)
+    if connection.is_changed and connection.state == "connected":
+        output.remark(dim("The harness starts the tools with its next session."))
+    return 0
+
+
+def _row(one: Connection) -> list[Piece]:
+    said = _STATES[one.state] + (" now" if one.is_changed else "")
+    toned = {"connected": good, "unreadable": bad}.get(one.state, dim)
+    return [bold(one.harness), toned(said), one.path or dim("-")]
+
+
+def _tell_more(output: Output, one: Connection) -> None:
+    if one.needs:
+        output.remark(warn(f"  {one.harness}, to do: "), one.needs)
+    if one.problem:
+        output.remark(bad(f"  {one.problem}"))
+    if one.state == "connected":
+        for warning in one.warnings:
+            output.remark(warn(f"  {one.harness}, note: "), warning)
