@@ -10,14 +10,16 @@ import pytest
 
 from inspan.model.attention import AttentionRaised
 from inspan.model.delivery import DeliveryState, HeldReason
+from inspan.model.errors import UsageError
 from inspan.model.events import DeliverySending
-from inspan.model.views import SeatView, SendPrompt
+from inspan.model.views import AddSeat, SeatView, SendPrompt
 from inspan.seats.core import Seats
 from inspan.store import open_store
 from support.console_ground import (
     COMPOSER_RULES,
     COMPOSER_TYPING,
     ConsoleGround,
+    ended,
     open_console_ground,
     until_shown,
 )
@@ -120,5 +122,41 @@ def test_a_prompt_that_is_to_be_typed_during_a_turn_still_minds_a_person_s_draft
             ground.order("undraft")
             await typed(seats)
             assert ground.submitted() == ["a person's own prompt", "steer"]
+
+    on_ground(story)
+
+
+def test_a_prompt_that_the_console_would_take_for_its_own_command_is_refused_but_for_an_override() -> None:
+    async def story(ground: ConsoleGround) -> None:
+        async with ground.seats() as seats:
+            await start(ground, seats)
+            for text in ("/quit", " !rm -r build"):
+                with pytest.raises(UsageError) as refused:
+                    await seats.send_prompt("worker", SendPrompt(text=text))
+                assert refused.value.code == "message_is_command"
+            assert (await seats.get_seat("worker")).queue == ()
+            sent = await seats.send_prompt("worker", SendPrompt(text="/compact", override="it is full"))
+            await ended(seats, sent.id)
+            assert ground.submitted() == ["/compact"]
+
+    on_ground(story)
+
+
+@pytest.mark.parametrize(
+    ("guidance", "code"), [("/quit", "message_is_command"), ("a\x1b[201~", "message_has_controls")]
+)
+def test_guidance_that_a_console_could_not_be_given_is_refused_before_there_is_a_seat(
+    guidance: str, code: str
+) -> None:
+    async def story(ground: ConsoleGround) -> None:
+        async with ground.seats() as seats:
+            with pytest.raises(UsageError) as refused:
+                await seats.add_seat(
+                    AddSeat(
+                        name="worker", harness="made-up", workspace=str(ground.workspace), guidance=guidance
+                    )
+                )
+            assert refused.value.code == code
+            assert not await seats.list_seats()
 
     on_ground(story)

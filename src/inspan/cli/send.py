@@ -43,7 +43,8 @@ def build_send(parser: Parser) -> None:
         "--override",
         metavar="REASON",
         default="",
-        help="type it into a console though it asks something or its state is unknown; the reason is recorded first",
+        help="type it into a console though it asks something, its state is unknown, or the text is a command there; "
+        "the reason is recorded first",
     )
     parser.add_argument(
         "--timeout", metavar="S", type=seconds, help="with --wait: stop waiting after S seconds"

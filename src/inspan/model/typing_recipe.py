@@ -8,7 +8,7 @@ import msgspec
 
 from .permission import OptionKind
 
-__all__ = ["Choice", "ChoiceList", "Composer", "Key", "TypingBlock", "TypingRecipe"]
+__all__ = ["Choice", "ChoiceList", "Composer", "MIN_BY_BACKGROUND", "Key", "TypingBlock", "TypingRecipe"]
 
 Key = Annotated[
     str,
@@ -20,6 +20,9 @@ Key = Annotated[
 
 Pattern = Annotated[str, msgspec.Meta(min_length=1, max_length=300)]
 
+MIN_BY_BACKGROUND = 3
+"""Of two answers with two backgrounds nobody can say which one is marked."""
+
 TypingBlock = Literal[
     "",
     "not_ready",
@@ -30,8 +33,9 @@ TypingBlock = Literal[
     "draft",
     "person_typing",
     "typing",
+    "command",
 ]
-"""Why nothing may be typed now; empty where it may."""
+"""Why nothing may be typed now; empty where it may. `command`: of a text that is a command to the console."""
 
 
 class Composer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -72,6 +76,8 @@ class TypingRecipe(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
         returns_text: An interrupted prompt stands in the input line again.
         clear: The keys that empty an input line that holds nothing but our own text.
         takes_text_while_running: Text that is submitted during a turn is taken, as a next prompt or to steer.
+        commands: The characters by which the console knows a text for a command of its own, which no model gets;
+            a prompt that begins with one is refused.
         source: Where the facts come from.
         verified: Date and version.
     """
@@ -92,6 +98,7 @@ class TypingRecipe(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     returns_text: bool = False
     clear: tuple[Key, ...] = ()
     takes_text_while_running: bool = False
+    commands: Annotated[str, msgspec.Meta(max_length=8)] = "/!"
     source: str = ""
     verified: str = ""
 
@@ -116,6 +123,9 @@ class ChoiceList(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, 
     Attributes:
         choices: The answers, in any order; those that are on the screen are offered.
         marked: What the row of the marked answer looks like, for choices without keys of their own.
+        is_marked_by_background: Instead of `marked`: the marked answer is the one that stands on another background
+            than all the others, which share theirs. Only of three answers or more this tells which one is marked; and
+            they may stand side by side in one row.
         next: The key that moves the mark on.
         previous: The key that moves it back.
         confirm: The key that takes the marked answer.
@@ -125,6 +135,7 @@ class ChoiceList(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, 
 
     choices: Annotated[tuple[Choice, ...], msgspec.Meta(min_length=1)]
     marked: Annotated[str, msgspec.Meta(max_length=300)] = ""
+    is_marked_by_background: bool = False
     next: Key = "down"
     previous: Key = "up"
     confirm: Key = "enter"
@@ -133,5 +144,8 @@ class ChoiceList(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, 
 
     def __post_init__(self) -> None:
         """Refuse choices that nobody could take."""
-        if not self.marked and any(not choice.keys for choice in self.choices):
-            raise ValueError("a choice needs `keys`, or the list needs `marked`")
+        is_marked = bool(self.marked) or self.is_marked_by_background
+        if not is_marked and any(not choice.keys for choice in self.choices):
+            raise ValueError("a choice needs `keys`, or the list needs `marked` or `is_marked_by_background`")
+        if self.is_marked_by_background and (self.marked or len(self.choices) < MIN_BY_BACKGROUND):
+            raise ValueError("`is_marked_by_background` stands instead of `marked`, and needs three choices")

@@ -12,7 +12,7 @@ from inspan.model.reports import PromptCorrected, PromptRendered, PromptTakenBac
 from inspan.model.state import QueuedPrompt
 from inspan.model.turn_events import TurnCorrected
 from inspan.model.typing_recipe import TypingBlock
-from inspan.transports.terminal.message import check_message
+from inspan.transports.terminal.message import check_command, check_message
 
 from .decision import Decision
 from .holds import hold_after
@@ -47,12 +47,13 @@ HELD_BY: dict[TypingBlock, HeldReason] = {
 """As what a prompt is held that may not be typed."""
 
 
-def check_typable(decision: Decision, text: str, *, is_urgent: bool = False) -> None:
+def check_typable(decision: Decision, text: str, *, is_urgent: bool = False, override: str = "") -> None:
     """Refuses a prompt that can never be typed.
 
     Raises:
-        UsageError: `delivery_unsupported`, `message_has_controls`; `unsupported_capability` for one that is to be
-            typed while a turn runs, where nobody said that the console takes it.
+        UsageError: `delivery_unsupported`, `message_has_controls`; `message_is_command` without an override;
+            `unsupported_capability` for one that is to be typed while a turn runs, where nobody said that the
+            console takes it.
     """
     if not decision.context.can_type:
         raise UsageError(
@@ -67,6 +68,8 @@ def check_typable(decision: Decision, text: str, *, is_urgent: bool = False) -> 
             hint="Leave `--now` out: it is typed once the turn has ended.",
         )
     check_message(text)
+    if not override:
+        check_command(text, decision.context.typed_commands)
 
 
 def next_typed(queue: tuple[QueuedPrompt, ...]) -> QueuedPrompt | None:
@@ -77,7 +80,7 @@ def next_typed(queue: tuple[QueuedPrompt, ...]) -> QueuedPrompt | None:
 def what_is_ignored(prompt: QueuedPrompt) -> tuple[TypingBlock, ...]:
     """What its operator said not to mind. Neither a draft of somebody's nor another program in front."""
     if prompt.override:
-        return ("running", "activity_unknown", "needs_input")
+        return ("running", "activity_unknown", "needs_input", "command")
     return ("running",) if prompt.is_urgent else ()
 
 

@@ -99,7 +99,7 @@ class Seats(HarnessCalls, HookCalls, RequestCalls, SessionCalls, ConsoleCalls, S
             model=request.model,
             effort=request.effort,
             trusts_workspace=request.trusts_workspace,
-            guidance=check_guidance(manifest, request.guidance),
+            guidance=check_guidance(manifest, find_mode(manifest, mode), request.guidance),
             axes=request.axes,
             is_isolated=is_isolated,
             shares=request.shares,

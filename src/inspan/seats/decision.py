@@ -36,6 +36,7 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
         is_watched: The mode shows the harness's own console.
         can_type: Somebody said how a prompt is typed into it.
         takes_text_while_running: It takes text that is submitted during a turn.
+        typed_commands: The characters by which it knows a text for a command of its own.
         typing_blocks: Why nothing may be typed into it now, the strongest first.
     """
 
@@ -51,6 +52,7 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     is_watched: bool = False
     can_type: bool = False
     takes_text_while_running: bool = False
+    typed_commands: str = ""
     typing_blocks: tuple[TypingBlock, ...] = ("not_ready",)
 
 

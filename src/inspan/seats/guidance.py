@@ -6,8 +6,10 @@ from inspan.model.errors import UsageError
 from inspan.model.events import DeliveryQueued
 from inspan.model.evidence import Source
 from inspan.model.evolving import GUIDANCE_RULE
-from inspan.model.manifest import Manifest
+from inspan.model.manifest import Manifest, ModeManifest
 from inspan.model.resource import ResourceKind
+from inspan.transports import TERMINAL
+from inspan.transports.terminal.message import check_command, check_message
 
 from .decision import Decision
 from .holds import hold_newcomer
@@ -15,12 +17,13 @@ from .holds import hold_newcomer
 __all__ = ["check_guidance", "queue_guidance"]
 
 
-def check_guidance(manifest: Manifest, guidance: str) -> str:
+def check_guidance(manifest: Manifest, mode: ModeManifest, guidance: str) -> str:
     """`guidance` itself, if the harness can be given it as its first turn.
 
     Raises:
         UsageError: `guidance_has_place` where the harness reads a file of guidance, so that it would be told twice;
-            `guidance_too_large` over the manifest's budget.
+            `guidance_too_large` over the manifest's budget; for a console also `message_has_controls` and
+            `message_is_command`.
     """
     if not guidance.strip():
         return ""
@@ -40,6 +43,9 @@ def check_guidance(manifest: Manifest, guidance: str) -> str:
             hint="Shorten it, or put the rest into a file in the workspace and name the file in it.",
             detail={"characters": len(guidance), "budget": budget},
         )
+    if mode.transport == TERMINAL:
+        check_message(guidance)
+        check_command(guidance, "" if mode.terminal.typing is None else mode.terminal.typing.commands)
     return guidance
 
 

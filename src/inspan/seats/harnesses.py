@@ -125,6 +125,7 @@ def context_of(harnesses: Harnesses, state: SeatState | None) -> Context:
         is_watched=watched,
         can_type=recipe is not None,
         takes_text_while_running=recipe is not None and recipe.takes_text_while_running,
+        typed_commands="" if recipe is None else recipe.commands,
     )
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from inspan.model.state import InFlight, QueuedPrompt
 from inspan.transports.machine import Step
 from inspan.transports.operations import OperatingMachine, Operation
-from inspan.transports.terminal.message import check_message
 
 from .console_turns import what_is_ignored
 from .link import Link
@@ -25,7 +24,8 @@ def send_prompt(link: Link, flight: InFlight) -> Step:
         is_urgent=flight.is_urgent,
         override=flight.override,
     )
-    return machine.type_prompt(flight.delivery, check_message(flight.text), ignores=what_is_ignored(prompt))
+    text = flight.text.replace("\r\n", "\n")
+    return machine.type_prompt(flight.delivery, text, ignores=what_is_ignored(prompt))
 
 
 def operate(link: Link, wanted: tuple[Operation, ...]) -> Step | None:

@@ -75,7 +75,7 @@ def queue_prompt(decision: Decision, command: QueuePrompt) -> None:
         raise UsageError("The prompt is empty.", hint="Give a text, or `-` to read it from standard input.")
     decision.seat  # noqa: B018 - raises where there is no such seat
     if decision.context.is_watched:
-        check_typable(decision, command.text, is_urgent=command.is_urgent)
+        check_typable(decision, command.text, is_urgent=command.is_urgent, override=command.override)
     queue_guidance(decision)
     decision.emit(
         DeliveryQueued(

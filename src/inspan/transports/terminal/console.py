@@ -145,6 +145,13 @@ class Console:
         """What is shown now."""
         return self._screen.snapshot()
 
+    def dialog_snapshot(self) -> Snapshot:
+        """What is shown now, with its backgrounds where the newest reading saw a dialog that they tell of."""
+        match = self._reading.screen
+        answers = None if match is None else match.rule.answers
+        is_painted = answers is not None and answers.is_marked_by_background
+        return self._screen.painted() if is_painted else self._screen.snapshot()
+
     def feed(self, data: bytes, *, at: datetime) -> bytes:
         """Show what the program wrote, and give back what the terminal answers."""
         self._at = at

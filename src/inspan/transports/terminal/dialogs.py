@@ -19,7 +19,7 @@ from inspan.model.typing_recipe import ChoiceList, Key
 from inspan.plugin.screen_patterns import compile_pattern
 
 from .evaluating import Match
-from .region import cut_region, shown_rows
+from .region import cut_region, place_region, shown_rows
 from .screen import Snapshot
 
 __all__ = ["Answering", "Dialog", "DialogRow", "next_keys", "read_dialog"]
@@ -34,10 +34,12 @@ MAX_ROWS = 200
 
 
 class DialogRow(msgspec.Struct, frozen=True, kw_only=True):
-    """An answer that is on the screen: its option, its row, and the keys that take it at once."""
+    """An answer that is on the screen: its option, its place among the rows that its rule looks at, and the keys that
+    take it at once."""
 
     option: PermissionOption
     row: int
+    column: int = 0
     is_marked: bool
     keys: tuple[Key, ...] = ()
 
@@ -84,41 +86,22 @@ def read_dialog(match: Match, snapshot: Snapshot) -> Dialog | None:
     answers = rule.answers
     if answers is None:
         return None
-    text = _region_text(rule, snapshot)
-    if text is None:
+    found = _region_text(rule, snapshot)
+    if found is None:
         return None
-    lines = text.split("\n")[:MAX_ROWS]
-    marked = compile_pattern(answers.marked) if answers.marked else None
-    rows: list[DialogRow] = []
-    taken: set[int] = set()
-    for choice in answers.choices:
-        pattern = compile_pattern(choice.row)
-        # Answers that have keys of their own may stand in one row.
-        free = (
-            at for at, line in enumerate(lines) if (choice.keys or at not in taken) and pattern.search(line)
-        )
-        at = next(free, None)
-        if at is None:
-            continue
-        taken.add(at)
-        option = PermissionOption(
-            id=f"{choice.kind}.{len(rows)}",
-            name=lines[at].strip(MARKS),
-            kind=choice.kind,
-            raw_kind="screen",
-        )
-        is_marked = marked is not None and marked.search(lines[at]) is not None
-        rows.append(DialogRow(option=option, row=at, is_marked=is_marked, keys=choice.keys))
+    text, first_row = found
+    rows = _find_rows(answers, text.split("\n")[:MAX_ROWS])
     if not rows:
         return None
+    if answers.is_marked_by_background:
+        rows = _mark_by_background(rows, answers, snapshot, first_row=first_row)
     subject = _subject(answers, text) or match.evidence.strip(MARKS)
-    ordered = tuple(sorted(rows, key=lambda row: row.row))
     return Dialog(
         rule=rule.name,
         fingerprint=_fingerprint(rule, snapshot),
         subject=subject,
         path=_path(answers, snapshot),
-        rows=ordered,
+        rows=tuple(sorted((row for row, _ in rows), key=lambda row: (row.row, row.column))),
     )
 
 
@@ -142,6 +125,68 @@ def next_keys(dialog: Dialog, answers: ChoiceList, option: str) -> tuple[tuple[K
     return ((answers.next if steps > 0 else answers.previous),) * abs(steps), False
 
 
+def _find_rows(answers: ChoiceList, lines: list[str]) -> list[tuple[DialogRow, str]]:
+    """The answers that are on the screen, in the order of the list, each with the words that it was found by."""
+    marked = compile_pattern(answers.marked) if answers.marked else None
+    rows: list[tuple[DialogRow, str]] = []
+    taken: set[int] = set()
+    for choice in answers.choices:
+        pattern = compile_pattern(choice.row)
+        # Answers may stand in one row that have keys of their own, or that are told apart by more than their row.
+        may_share = bool(choice.keys) or answers.is_marked_by_background
+        free = (
+            (at, match)
+            for at, line in enumerate(lines)
+            if (may_share or at not in taken) and (match := pattern.search(line)) is not None
+        )
+        at, match = next(free, (-1, None))
+        if match is None:
+            continue
+        taken.add(at)
+        words = match.group() if answers.is_marked_by_background else lines[at]
+        option = PermissionOption(
+            id=f"{choice.kind}.{len(rows)}", name=words.strip(MARKS), kind=choice.kind, raw_kind="screen"
+        )
+        is_marked = marked is not None and marked.search(lines[at]) is not None
+        row = DialogRow(
+            option=option, row=at, column=match.start(), is_marked=is_marked, keys=choice.keys
+        )
+        rows.append((row, words.strip()))
+    return rows
+
+
+def _mark_by_background(
+    rows: list[tuple[DialogRow, str]], answers: ChoiceList, snapshot: Snapshot, *, first_row: int
+) -> list[tuple[DialogRow, str]]:
+    """The answers, of which the one is marked that stands on a background of its own; none where that is not clear.
+
+    Every answer of the list has to be there, each on one background, so that no odd one out is taken for the mark.
+    """
+    grounds = [_background(snapshot, first_row + row.row, row.column, words) for row, words in rows]
+    alone = [at for at, ground in enumerate(grounds) if grounds.count(ground) == 1]
+    if None in grounds or len(rows) != len(answers.choices) or len(set(grounds)) != 2 or len(alone) != 1:
+        return rows
+    at = alone[0]
+    row, words = rows[at]
+    return [*rows[:at], (msgspec.structs.replace(row, is_marked=True), words), *rows[at + 1 :]]
+
+
+def _background(snapshot: Snapshot, row: int, column: int, words: str) -> str | None:
+    """The one background that words of a row stand on; `None` where they stand on several, or nobody knows.
+
+    Args:
+        snapshot: The screen.
+        row: Their row on it.
+        column: Where they begin at the earliest: a region may have left out a border before them.
+        words: They themselves.
+    """
+    if snapshot.backgrounds is None:
+        return None
+    at = snapshot.lines[row].find(words, column)
+    found = set(snapshot.backgrounds[row][at : at + len(words)]) if at >= 0 and words else set[str]()
+    return found.pop() if len(found) == 1 else None
+
+
 def _path(answers: ChoiceList, snapshot: Snapshot) -> str:
     if not answers.path:
         return ""
@@ -157,14 +202,19 @@ def _fingerprint(rule: ScreenRule, snapshot: Snapshot) -> str:
     return hashlib.sha256("\n".join([rule.name, *filter(None, asked)]).encode()).hexdigest()[:24]
 
 
-def _region_text(rule: ScreenRule, snapshot: Snapshot) -> str | None:
-    text = cut_region(rule.region, shown_rows(snapshot), snapshot.cursor.row)
-    if text is None or not rule.last_match:
-        return text
+def _region_text(rule: ScreenRule, snapshot: Snapshot) -> tuple[str, int] | None:
+    """What a rule looks at, and the row of the screen that it begins in."""
+    rows = shown_rows(snapshot)
+    place = place_region(rule.region, rows, snapshot.cursor.row)
+    text = cut_region(rule.region, rows, snapshot.cursor.row)
+    if text is None or place is None:
+        return None
+    if not rule.last_match:
+        return text, place.start
     pattern = compile_pattern(rule.last_match)
     lines = text.split("\n")
     at = next((at for at in range(len(lines) - 1, -1, -1) if pattern.search(lines[at])), None)
-    return None if at is None else "\n".join(lines[at:])
+    return None if at is None else ("\n".join(lines[at:]), place.start + at)
 
 
 def _subject(answers: ChoiceList, text: str) -> str:

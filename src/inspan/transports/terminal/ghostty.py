@@ -119,6 +119,13 @@ class GhosttyScreen:
             self._seen = self._look()
         return self._seen
 
+    def painted(self) -> Snapshot:
+        """See `Screen.painted`."""
+        seen = self.snapshot()
+        if seen.backgrounds is None:
+            seen = self._seen = replace(seen, backgrounds=backgrounds_of(self._handle, seen.lines))
+        return seen
+
     @property
     def is_at_ground(self) -> bool:
         """See `Screen.is_at_ground`."""

@@ -9,7 +9,9 @@ from __future__ import annotations
 import importlib
 from typing import Any, Literal, get_args
 
-__all__ = ["GhosttyFormat", "scrollback_of"]
+from .backgrounds import read_backgrounds
+
+__all__ = ["GhosttyFormat", "backgrounds_of", "scrollback_of"]
 
 Aside = Literal["scrolling_region", "tabstops", "keyboard", "style", "hyperlink", "protection", "charsets"]
 ASIDES: tuple[Aside, ...] = get_args(Aside)
@@ -25,6 +27,17 @@ def scrollback_of(handle: Any, *, lines: int) -> tuple[str, ...]:
         return ()
     rows = terminal.text(above - count, above - 1).decode("utf-8", "replace").split("\n")
     return (*rows, *("",) * (count - len(rows)))
+
+
+def backgrounds_of(handle: Any, lines: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
+    """The backgrounds below the characters of a terminal's rows; none for a row that it draws as another text."""
+    terminal = GhosttyFormat(handle)
+    above = terminal.total_rows - terminal.rows
+    found: list[tuple[str, ...]] = []
+    for at, line in enumerate(lines):
+        text, grounds = read_backgrounds(terminal.drawn(above + at, above + at, unwrap=False))
+        found.append(grounds[: len(line)] if text.startswith(line) else ())
+    return tuple(found)
 
 
 class GhosttyFormat:

@@ -36,7 +36,7 @@ from .evaluating import Reading
 from .hands_state import FAULT_OUTCOMES, FAULTS, LEFTOVER_IGNORES, OUTCOMES, Ended, HandsState, OpenDialog
 from .hook_claims import fingerprint_text
 from .keys import encode_keys
-from .message import encode_message
+from .message import check_command, encode_message
 from .screen import Snapshot
 from .typist import TEXT_IGNORES, Act, Ending, Sight, Typed, block_typing, take_step
 
@@ -140,6 +140,8 @@ class Hands:
             return
         if typed.text:
             try:
+                if "command" not in typed.ignores:
+                    check_command(typed.text, self.recipe.commands)
                 pieces = encode_message(typed.text, self.recipe, snapshot)
             except UsageError as error:
                 self._refuse(typed.delivery, error)

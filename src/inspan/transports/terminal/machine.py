@@ -162,7 +162,9 @@ class TerminalMachine:
             is_announced=is_announced,
             percent=self._kept.percent if percent is None else percent,
         )
-        self._hands.look(self._sight(verdict, now), self._console.reading, self._console.snapshot())
+        self._hands.look(
+            self._sight(verdict, now), self._console.reading, self._console.dialog_snapshot()
+        )
         return self._end_step(reports)
 
     def look_again_s(self) -> float | None:
@@ -297,7 +299,7 @@ class TerminalMachine:
         """See `WatchingMachine.check_write`."""
         now = self._clock()
         sight = self._sight(self._console.look(now=now), now)
-        return self._hands.check(purpose, sight, self._console.reading, self._console.snapshot())
+        return self._hands.check(purpose, sight, self._console.reading, self._console.dialog_snapshot())
 
     def note_written(self, purpose: str, data: bytes, *, block: TypingBlock) -> Step:
         """See `WatchingMachine.note_written`."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import unicodedata
+import re
 
 from inspan.model.errors import UsageError
 from inspan.model.typing_recipe import TypingRecipe
@@ -10,12 +10,12 @@ from inspan.model.typing_recipe import TypingRecipe
 from .keys import BRACKETED_PASTE, FOCUS_EVENTS, encode_keys
 from .screen import Snapshot
 
-__all__ = ["check_message", "encode_message"]
+__all__ = ["check_command", "check_message", "encode_message"]
 
 PASTE_BEGIN = b"\x1b[200~"
 PASTE_END = b"\x1b[201~"
-KEPT = "\n\t"
-"""The control characters that are text."""
+CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
+"""Everything that is no text: control characters but tab and line feed, and lone surrogates."""
 
 
 def check_message(text: str) -> str:
@@ -28,24 +28,46 @@ def check_message(text: str) -> str:
         UsageError: `message_has_controls`; nothing was typed.
     """
     text = text.replace("\r\n", "\n")
-    for place, letter in enumerate(text):
-        category = unicodedata.category(letter)
-        if (category == "Cc" and letter not in KEPT) or category == "Cs":
-            raise UsageError(
-                f"The message has the control character U+{ord(letter):04X} at place {place + 1}: "
-                "it could press a key in the console.",
-                code="message_has_controls",
-                hint="Send it without control characters, or put it into a file and name the file.",
-            )
+    found = CONTROLS.search(text)
+    if found is not None:
+        raise UsageError(
+            f"The message has the control character U+{ord(found[0]):04X} at place {found.start() + 1}: "
+            "it could press a key in the console.",
+            code="message_has_controls",
+            hint="Send it without control characters, or put it into a file and name the file.",
+        )
     return text
 
 
-def encode_message(text: str, recipe: TypingRecipe, snapshot: Snapshot) -> tuple[bytes, ...]:
-    """A checked message as the writes that type it, none of them submitting it.
+def check_command(text: str, commands: str) -> None:
+    """Refuses a message that a console would take for a command of its own, and not give to the model.
+
+    What some consoles do with blanks before it is not known, so they do not count.
+
+    Args:
+        text: The message.
+        commands: The characters with which commands begin.
 
     Raises:
-        UsageError: `message_has_newlines`, where the console takes no paste and Enter would submit each line.
+        UsageError: `message_is_command`; nothing was typed.
     """
+    first = text.lstrip()[:1]
+    if first and first in commands:
+        raise UsageError(
+            f"The message begins with {first!r}, by which this console knows a command of its own.",
+            code="message_is_command",
+            hint="Put a word before it, or send it as the command that it is with `--override REASON`.",
+        )
+
+
+def encode_message(text: str, recipe: TypingRecipe, snapshot: Snapshot) -> tuple[bytes, ...]:
+    """A message as the writes that type it, none of them submitting it.
+
+    Raises:
+        UsageError: As `check_message`; `message_has_newlines`, where the console takes no paste and Enter would
+            submit each line.
+    """
+    text = check_message(text)
     modes = snapshot.modes or frozenset[int]()
     is_bracketed = recipe.paste == "bracketed" and BRACKETED_PASTE in modes
     if not is_bracketed and ("\n" in text or "\t" in text):

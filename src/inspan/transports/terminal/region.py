@@ -10,7 +10,7 @@ from inspan.plugin.screen_patterns import compile_pattern
 
 from .screen import Snapshot
 
-__all__ = ["MAX_ROW", "cut_region", "shown_rows"]
+__all__ = ["MAX_ROW", "cut_region", "place_region", "shown_rows"]
 
 MAX_ROW = 400
 """How much of a row is looked at, in characters."""
@@ -47,26 +47,36 @@ def cut_region(region: Region, rows: tuple[str, ...], cursor_row: int) -> str | 
     Returns:
         Its rows, joined by line ends; `None` where the screen has no such region.
     """
+    place = place_region(region, rows, cursor_row)
+    if place is None:
+        return None
+    found = rows[place.start : place.stop]
+    if region.of == "box":
+        found = tuple(row.strip().strip(SIDES).strip() for row in found)
+    return "\n".join(found)
+
+
+def place_region(region: Region, rows: tuple[str, ...], cursor_row: int) -> range | None:
+    """Which rows a region has; arguments and `None` as for `cut_region`."""
+    end = len(rows)
     match region.of:
         case "whole":
-            found: tuple[str, ...] | None = rows
+            found: range | None = range(end)
         case "last_rows":
-            found = rows[-region.rows :]
+            found = range(max(0, end - region.rows), end)
         case "cursor_row":
-            found = (rows[cursor_row],) if cursor_row < len(rows) else ()
+            found = range(cursor_row, cursor_row + 1) if cursor_row < end else range(0)
         case "box" | "above_box" | "below_box":
             found = _beside_box(region.of, rows)
         case "below":
             at = _anchor(region, rows)
-            found = None if at is None else rows[at + 1 :]
+            found = None if at is None else range(at + 1, end)
         case "above":
             at = _anchor(region, rows)
-            found = None if at is None else rows[:at]
-    if found is None:
-        return None
-    if region.rows:
-        found = found[: region.rows] if region.of in ("below", "below_box") else found[-region.rows :]
-    return "\n".join(found)
+            found = None if at is None else range(at)
+    if found is None or not region.rows:
+        return found
+    return found[: region.rows] if region.of in ("below", "below_box") else found[-region.rows :]
 
 
 def _anchor(region: Region, rows: tuple[str, ...]) -> int | None:
@@ -75,9 +85,7 @@ def _anchor(region: Region, rows: tuple[str, ...]) -> int | None:
     return next((at for at in order if search(rows[at])), None)
 
 
-def _beside_box(
-    of: Literal["box", "above_box", "below_box"], rows: tuple[str, ...]
-) -> tuple[str, ...] | None:
+def _beside_box(of: Literal["box", "above_box", "below_box"], rows: tuple[str, ...]) -> range | None:
     borders: list[int] = []
     for at in range(len(rows) - 1, -1, -1):
         if BORDER.match(rows[at]):
@@ -89,8 +97,8 @@ def _beside_box(
     lower, upper = borders
     match of:
         case "box":
-            return tuple(row.strip().strip(SIDES).strip() for row in rows[upper + 1 : lower])
+            return range(upper + 1, lower)
         case "above_box":
-            return rows[:upper]
+            return range(upper)
         case "below_box":
-            return rows[lower + 1 :]
+            return range(lower + 1, len(rows))

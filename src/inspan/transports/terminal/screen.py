@@ -89,6 +89,8 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
         modes: The DEC private modes that are set, by number, of those that matter to us.
         keyboard_flags: The kitty keyboard flags that the program asked for.
         is_held: The program is in the middle of a synchronized update: what is shown is half drawn.
+        backgrounds: For every row the names of the backgrounds below its characters, as many as it has; `None` also
+            where nobody asked for them.
         revision: Grows with every feed and resize.
     """
 
@@ -103,6 +105,7 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
     modes: frozenset[int] | None = None
     keyboard_flags: int | None = None
     is_held: bool = False
+    backgrounds: tuple[tuple[str, ...], ...] | None = None
 
 
 class UnknownSequence(msgspec.Struct, frozen=True, kw_only=True):
@@ -177,6 +180,10 @@ class Screen(Protocol):
 
     def snapshot(self) -> Snapshot:
         """What is shown now. Costs nothing while nothing was fed."""
+        ...
+
+    def painted(self) -> Snapshot:
+        """What is shown now with its backgrounds, which cost more than all the rest."""
         ...
 
     @property
