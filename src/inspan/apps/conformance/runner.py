@@ -87,9 +87,9 @@ def _run(check: Check, target: Target, saved: dict[str, str]) -> Outcome:
             answer = _call(check.cli, target, saved)
         else:
             return Outcome(name=check.name, status="skipped", problems=("no operate program was given",))
+        problems = _problems(check.expect, answer, saved)
     except (OSError, http.client.HTTPException, subprocess.TimeoutExpired, _Unsaved) as error:
         return Outcome(name=check.name, status="failed", problems=(f"{type(error).__name__}: {error}",))
-    problems = _problems(check.expect, answer, saved)
     if problems:
         return Outcome(name=check.name, status="failed", problems=tuple(problems))
     for name, path in check.expect.save.items():
