@@ -80,8 +80,8 @@ class OwnedContext:
         Raises:
             PluginError: `plugin_setup_over`.
         """
-        self._own.check_setup("starts")
-        self.starts.append(start)
+        with self._own.registering("starts"):
+            self.starts.append(start)
 
     def on_dispose(self, dispose: Step) -> None:
         """Runs `dispose` when the plugin stops, latest first. It may be called until the disposers begin to run.

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
 
 from inspan.agent.faults import fault_name, is_fault
 from inspan.agent.leases import OwnerLease
@@ -43,12 +44,21 @@ class Ownership:
         """Lets the plugin register no more. Calling it twice is safe."""
         self._is_setting_up = False
 
-    def check_setup(self, kind: str) -> None:
-        """Whether something may be registered now.
+    @contextmanager
+    def registering(self, kind: str) -> Generator[None]:
+        """Registers something. Why it is refused is noted, since the plugin's own words about it are not shown.
 
         Raises:
-            PluginError: `plugin_setup_over`.
+            PluginError: `plugin_setup_over`, or what the registering itself raises.
         """
+        try:
+            self._check_setup(kind)
+            yield
+        except PluginError as error:
+            self.warn(error.message)
+            raise
+
+    def _check_setup(self, kind: str) -> None:
         if not self._is_setting_up:
             raise PluginError(
                 f"'{self.owner}' can register {kind} during its setup alone.",

@@ -60,15 +60,15 @@ class ToolRoom(_Room):
 
     def register(self, tool: Tool) -> None:
         """Adds a tool; see `plugins.contract.Tools`."""
-        self.own.check_setup("tools")
-        check_tool(tool, self.own.owner)
-        kept = replace(
-            tool,
-            input_schema=deepcopy(tool.input_schema),
-            execute=partial(_execute, self.own, tool),
-        )
-        self.services.tools.add(kept, self.own.owner, self.own.lease)
-        self.own.keep("tools", partial(self.services.tools.remove, tool.name, self.own.owner))
+        with self.own.registering("tools"):
+            check_tool(tool, self.own.owner)
+            kept = replace(
+                tool,
+                input_schema=deepcopy(tool.input_schema),
+                execute=partial(_execute, self.own, tool),
+            )
+            self.services.tools.add(kept, self.own.owner, self.own.lease)
+            self.own.keep("tools", partial(self.services.tools.remove, tool.name, self.own.owner))
 
 
 class SkillRoom(_Room):
@@ -78,9 +78,9 @@ class SkillRoom(_Room):
 
     def register(self, skill: RuntimeSkill) -> None:
         """Adds a skill; see `plugins.contract.Skills`."""
-        self.own.check_setup("skills")
-        _check_type(self.own, "skill", skill, RuntimeSkill)
-        self.own.keep("skills", self.services.skills.add_runtime(skill, self.own.owner))
+        with self.own.registering("skills"):
+            _check_type(self.own, "skill", skill, RuntimeSkill)
+            self.own.keep("skills", self.services.skills.add_runtime(skill, self.own.owner))
 
 
 class ModelRoom(_Room):
@@ -90,10 +90,10 @@ class ModelRoom(_Room):
 
     def register(self, provider: ModelProvider, models: Sequence[ModelDefinition]) -> None:
         """Adds a provider with all of its models or none; see `plugins.contract.Models`."""
-        self.own.check_setup("models")
-        provider_id = provider.id
-        self.services.models.add(provider, tuple(models), self.own.owner, self.own.lease)
-        self.own.keep("models", partial(self.services.models.remove, self.own.owner, provider_id))
+        with self.own.registering("models"):
+            provider_id = provider.id
+            self.services.models.add(provider, tuple(models), self.own.owner, self.own.lease)
+            self.own.keep("models", partial(self.services.models.remove, self.own.owner, provider_id))
 
 
 class AuthRoom(_Room):
@@ -103,10 +103,10 @@ class AuthRoom(_Room):
 
     def register(self, provider: AuthProvider) -> None:
         """Adds a way to sign in; see `plugins.contract.Auth`."""
-        self.own.check_setup("auth")
-        provider_id = provider.id
-        self.services.auth.add(provider, self.own.owner, self.own.lease)
-        self.own.keep("auth", partial(self.services.auth.remove, provider_id, self.own.owner))
+        with self.own.registering("auth"):
+            provider_id = provider.id
+            self.services.auth.add(provider, self.own.owner, self.own.lease)
+            self.own.keep("auth", partial(self.services.auth.remove, provider_id, self.own.owner))
 
     async def credential(self, provider_id: str) -> JsonObject | None:
         """The stored credential of the plugin's own provider, refreshed if needed; None when nobody signed in."""
@@ -120,10 +120,10 @@ class HookRoom(_Room):
 
     def on(self, event: str, handler: Handler) -> None:
         """Subscribes; see `plugins.contract.Hooks`."""
-        self.own.check_setup("hooks")
-        kept = partial(_hear, self.own, event, handler) if callable(cast(object, handler)) else handler
-        leave = self.services.hooks.on(event, kept, self.own.owner, is_required=self.own.is_required)
-        self.own.keep("hooks", leave)
+        with self.own.registering("hooks"):
+            kept = partial(_hear, self.own, event, handler) if callable(cast(object, handler)) else handler
+            leave = self.services.hooks.on(event, kept, self.own.owner, is_required=self.own.is_required)
+            self.own.keep("hooks", leave)
 
 
 class AuditRoom(_Room):
@@ -133,10 +133,10 @@ class AuditRoom(_Room):
 
     def register_sink(self, sink: AuditSink) -> None:
         """Adds an observer; see `plugins.contract.Audit`."""
-        self.own.check_setup("audit")
-        if not callable(getattr(sink, "write", None)):
-            raise _refused(self.own, "audit sink", "it has no method write")
-        self.own.keep("audit", self.services.audit.add(_NotingSink(self.own, sink), self.own.owner))
+        with self.own.registering("audit"):
+            if not callable(getattr(sink, "write", None)):
+                raise _refused(self.own, "audit sink", "it has no method write")
+            self.own.keep("audit", self.services.audit.add(_NotingSink(self.own, sink), self.own.owner))
 
 
 class PromptRoom(_Room):
@@ -146,10 +146,10 @@ class PromptRoom(_Room):
 
     def register(self, source: PromptSource) -> None:
         """Adds a section; see `plugins.contract.Prompts`."""
-        self.own.check_setup("prompts")
-        _check_type(self.own, "prompt section", source, PromptSource)
-        kept = replace(source, render=partial(_render, self.own, source))
-        self.own.keep("prompts", self.services.prompts.add(kept, self.own.owner))
+        with self.own.registering("prompts"):
+            _check_type(self.own, "prompt section", source, PromptSource)
+            kept = replace(source, render=partial(_render, self.own, source))
+            self.own.keep("prompts", self.services.prompts.add(kept, self.own.owner))
 
 
 class PageRoom(_Room):
@@ -159,9 +159,9 @@ class PageRoom(_Room):
 
     def register(self, page: Page) -> None:
         """Adds a page; see `plugins.contract.Pages`."""
-        self.own.check_setup("pages")
-        self.services.pages.add(page, self.own.owner, self.own.lease)
-        self.own.keep("pages", partial(self.services.pages.remove, page.id, self.own.owner))
+        with self.own.registering("pages"):
+            self.services.pages.add(page, self.own.owner, self.own.lease)
+            self.own.keep("pages", partial(self.services.pages.remove, page.id, self.own.owner))
 
 
 async def _execute(own: Ownership, tool: Tool, arguments: JsonObject, ctx: ToolCallContext) -> ToolResult:
