@@ -27,6 +27,7 @@ from .session import Provenance
 from .session_source import SessionSource
 from .stream import StreamSettings
 from .terminal import TerminalSettings
+from .wake import WakeCost
 
 __all__ = [
     "MANIFEST_SCHEMA_VERSION",
@@ -216,6 +217,7 @@ class ModeManifest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
         inactivity_limit_s: Seconds without a word in an open turn after which it is said so; 0 switches that off.
         stuck_after_s: Seconds without a word after an error that did not end its turn, after which the harness is
             restarted on the same conversation; 0 never.
+        wake: What it costs to start it again; none where that is not known.
         session_id: Where the id of a new session comes from.
         context_usage: Where it is told how full the context is.
         capabilities: What the mode can do.
@@ -240,6 +242,7 @@ class ModeManifest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     stop_grace_s: Annotated[float, msgspec.Meta(ge=0)] = 5.0
     inactivity_limit_s: Annotated[float, msgspec.Meta(ge=0)] | None = 600.0
     stuck_after_s: Annotated[float, msgspec.Meta(ge=0)] = 60.0
+    wake: WakeCost | None = None
     session_id: SessionSource = SessionSource()
     context_usage: ContextUsage = ContextUsage()
     capabilities: Capabilities = Capabilities()

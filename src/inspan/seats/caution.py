@@ -10,8 +10,19 @@ __all__ = ["caution_of"]
 def caution_of(manifest: Manifest, mode: str) -> str:
     """Whether a community harness was tried, who keeps it and what it says that it cannot do.
 
-    Of a built-in one only that it was not tried, where that is so; empty where nothing is to be said.
+    Of a built-in one only that it was not tried, where that is so, and of each that a start is expensive; empty where
+    nothing is to be said.
     """
+    known = manifest.modes.get(mode)
+    wake = None if known is None else known.wake
+    said = _keeping(manifest, mode)
+    if wake is None or wake.cost != "expensive":
+        return said
+    costs = f"Each start of {manifest.name} is expensive" + (f": {wake.note}" if wake.note else ".")
+    return f"{said} {costs}".lstrip()
+
+
+def _keeping(manifest: Manifest, mode: str) -> str:
     keeper = manifest.maintainer
     known = manifest.modes.get(mode)
     if known is None or manifest.scripted:

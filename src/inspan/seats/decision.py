@@ -32,6 +32,7 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
         prompt_cap_bytes: The largest prompt, in bytes of UTF-8.
         turn_text_failures: How the last words of a turn that ended well tell that it did not.
         model_option: The session option by which the model is chosen, as the manifest says.
+        is_wake_expensive: A start costs so much that core makes none by itself.
         is_one_shot: The mode runs its harness once for each prompt.
         is_watched: The mode shows the harness's own console.
         can_type: Somebody said how a prompt is typed into it.
@@ -48,6 +49,7 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     prompt_cap_bytes: int = 16 * 1024 * 1024
     turn_text_failures: tuple[TurnTextFailure, ...] = ()
     model_option: str = ""
+    is_wake_expensive: bool = False
     is_one_shot: bool = False
     is_watched: bool = False
     can_type: bool = False

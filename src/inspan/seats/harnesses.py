@@ -99,7 +99,7 @@ def context_of(harnesses: Harnesses, state: SeatState | None) -> Context:
     """What a decision about a seat depends on; a harness that is gone can do nothing that is known."""
     capabilities, resume_type, provenance = Capabilities(), "", Provenance.REPORTED
     turn_text_failures: tuple[TurnTextFailure, ...] = ()
-    one_shot, watched, model_option = False, False, ""
+    one_shot, watched, model_option, is_dear = False, False, "", False
     recipe: TypingRecipe | None = None
     if state is not None:
         with contextlib.suppress(InspanError):
@@ -108,6 +108,7 @@ def context_of(harnesses: Harnesses, state: SeatState | None) -> Context:
             turn_text_failures = mode.turn_text_failures
             capabilities, one_shot = mode.capabilities, is_one_shot(mode.transport)
             model_option = mode.acp.model_option
+            is_dear = mode.wake is not None and mode.wake.cost == "expensive"
             watched, recipe = mode.transport == TERMINAL, mode.terminal.typing
             resume_type, provenance = manifest.session.resume_type, manifest.session.id_source
             if chooses_session(mode):
@@ -121,6 +122,7 @@ def context_of(harnesses: Harnesses, state: SeatState | None) -> Context:
         provenance=provenance,
         turn_text_failures=turn_text_failures,
         model_option=model_option,
+        is_wake_expensive=is_dear,
         is_one_shot=one_shot,
         is_watched=watched,
         can_type=recipe is not None,

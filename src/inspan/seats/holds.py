@@ -92,9 +92,11 @@ def release_held(decision: Decision) -> bool:
 def note_limit_reset(decision: Decision) -> bool:
     """Lets prompts go on once their limit has ended by the harness's own word; whether there were any.
 
-    A seat that its operator stopped, or whose harness is gone, is not started by that.
+    A seat that its operator stopped, or whose harness is gone, is not started by that; nor is one whose start is
+    expensive.
     """
-    if not is_release_due(decision.seat, decision.context.now):
+    is_dear = decision.context.is_wake_expensive
+    if not is_release_due(decision.seat, decision.context.now, is_wake_expensive=is_dear):
         return False
     decision.emit(
         QueueReleased(by="limit_reset"), source=Source.CORE, rule="queue.limit_reset", in_turn=False
@@ -102,9 +104,14 @@ def note_limit_reset(decision: Decision) -> bool:
     return True
 
 
-def is_release_due(state: SeatState, now: datetime) -> bool:
-    """Whether prompts are held for a limit that has ended, in a seat that works."""
-    if state.live_launch is None and (state.launch is None or state.launch.reason != "done"):
+def is_release_due(state: SeatState, now: datetime, *, is_wake_expensive: bool = False) -> bool:
+    """Whether prompts are held for a limit that has ended, in a seat that works.
+
+    One that would have to be started for it is not, where a start is expensive.
+    """
+    if state.live_launch is None and (
+        is_wake_expensive or state.launch is None or state.launch.reason != "done"
+    ):
         return False
     return any(_is_over(one, now) for one in state.queue)
 

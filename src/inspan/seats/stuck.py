@@ -122,6 +122,8 @@ def _why_not_resumed(decision: Decision) -> str:
         return f"Its conversation cannot be resumed in this mode. {claim.note}".rstrip()
     if decision.seat.session is None:
         return "Which session is its conversation is not known, so that it could not be resumed."
+    if decision.context.is_wake_expensive:
+        return "To start it again is expensive, as its manifest says: `inspan stop` and `inspan start` do it."
     return ""
 
 
