@@ -181,7 +181,7 @@ def snapshots_of(sets: tuple[ConsoleSet, ...]) -> dict[str, Snapshot]:
             for name, state in states.items():
                 screen.feed(stream[at : state.offset])
                 at = state.offset
-                seen[f"{one.name}/{name}"] = screen.snapshot()
+                seen[f"{one.name}/{name}"] = screen.painted()
             screen.close()
     return seen
 

@@ -8,7 +8,7 @@ import msgspec
 
 from .permission import OptionKind
 
-__all__ = ["Choice", "ChoiceList", "Composer", "MIN_BY_BACKGROUND", "Key", "TypingBlock", "TypingRecipe"]
+__all__ = ["MIN_BY_BACKGROUND", "Choice", "ChoiceList", "Composer", "Key", "TypingBlock", "TypingRecipe"]
 
 Key = Annotated[
     str,

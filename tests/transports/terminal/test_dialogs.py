@@ -28,6 +28,10 @@ DIALOGS = {
     ("qwen", "120x40/approval"): ("dialog.permission", [OptionKind.ALLOW_ONCE, OptionKind.ALLOW_ALWAYS, OptionKind.ALLOW_ALWAYS, OptionKind.REJECT_ONCE], 0),
     ("copilot", "120x40/approval"): ("dialog.permission", [OptionKind.ALLOW_ONCE, OptionKind.ALLOW_ALWAYS, OptionKind.REJECT_ONCE], 0),
     ("copilot", "120x40/trust"): ("gate.trust", [OptionKind.ALLOW_ONCE, OptionKind.ALLOW_ALWAYS, OptionKind.REJECT_ONCE], 0),
+    ("opencode", "120x40/approval"): ("dialog.permission", [OptionKind.ALLOW_ONCE, OptionKind.OTHER, OptionKind.REJECT_ONCE], 0),
+    ("opencode", "tmux-80x24/approval"): ("dialog.permission", [OptionKind.ALLOW_ONCE, OptionKind.OTHER, OptionKind.REJECT_ONCE], 0),
+    ("vibe", "120x40/approval"): ("dialog.permission", [OptionKind.ALLOW_ONCE, OptionKind.ALLOW_ALWAYS, OptionKind.ALLOW_ALWAYS, OptionKind.REJECT_ONCE], 0),
+    ("vibe", "tmux-80x24/approval"): ("dialog.permission", [OptionKind.ALLOW_ONCE, OptionKind.ALLOW_ALWAYS, OptionKind.ALLOW_ALWAYS, OptionKind.REJECT_ONCE], 0),
     ("kimi", "tmux-80x24/approval"): ("dialog.permission", [OptionKind.ALLOW_ONCE, OptionKind.ALLOW_ALWAYS, OptionKind.REJECT_ONCE], 0),
 }  # fmt: skip
 """The dialog's rule, its answers from the top, and which of them is marked."""
@@ -56,6 +60,8 @@ def test_a_recorded_dialog_has_its_answers_and_the_marked_one(harness: str, scre
     [
         ("codex", "80x24/approval", "echo start > busy-tool.txt && sleep 8"),
         ("gemini", "80x24/approval", "Shell  echo start > busy-tool.txt && sleep 8"),
+        ("opencode", "120x40/approval", "echo start > busy-tool.txt && sleep 8"),
+        ("vibe", "tmux-80x24/approval", "echo scripted > scripted-shell.txt"),
         ("qwen", "tmux-80x24/approval", "Shell echo scripted > scripted-shell.txt (Write a scripted file)"),
     ],
 )

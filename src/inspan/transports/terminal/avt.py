@@ -78,6 +78,10 @@ class AvtScreen:
             )
         return self._seen
 
+    def painted(self) -> Snapshot:
+        """See `Screen.painted`. This emulator does not tell."""
+        return self.snapshot()
+
     @property
     def is_at_ground(self) -> bool:
         """See `Screen.is_at_ground`. This emulator does not tell."""

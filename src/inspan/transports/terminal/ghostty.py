@@ -14,9 +14,11 @@ import importlib
 from collections.abc import Callable
 from typing import Any, Literal
 
+import msgspec
+
 from .ghostty_copy import read_continuation
 from .ghostty_dump import PROGRESS_NUMBERS, dump_terminal
-from .ghostty_format import scrollback_of
+from .ghostty_format import backgrounds_of, scrollback_of
 from .ghostty_reader import GhosttyReader
 from .identity import IDENTITY, TerminalIdentity
 from .marks import MarkWatch
@@ -123,7 +125,9 @@ class GhosttyScreen:
         """See `Screen.painted`."""
         seen = self.snapshot()
         if seen.backgrounds is None:
-            seen = self._seen = replace(seen, backgrounds=backgrounds_of(self._handle, seen.lines))
+            seen = self._seen = msgspec.structs.replace(
+                seen, backgrounds=backgrounds_of(self._handle, seen.lines)
+            )
         return seen
 
     @property
