@@ -165,6 +165,24 @@ def test_a_question_is_asked_again_when_the_app_closed_the_kept_connection() -> 
         assert [client.whoami().body, client.whoami().body] == [{"n": 1}, {"n": 2}]
 
 
+def test_questions_go_over_one_connection_and_each_write_over_its_own() -> None:
+    heard: list[list[bytes]] = []
+
+    def speak(one: socket.socket) -> None:
+        mine: list[bytes] = []
+        heard.append(mine)
+        while data := one.recv(65536):
+            mine.append(data.split(b" ")[0])
+            one.sendall(_http(b"{}"))
+
+    with answering(speak) as port, AppClient(f"http://127.0.0.1:{port}") as client:
+        for _ in range(3):
+            client.whoami()
+        client.claim("tsk_1")
+        client.whoami()
+    assert heard == [[b"GET"] * 3, [b"POST"], [b"GET"]]
+
+
 def test_a_write_is_sent_once_even_if_the_answer_never_comes() -> None:
     heard: list[bytes] = []
 

@@ -213,16 +213,31 @@ class AppClient:
         step: str | None = None,
         percent: float | None = None,
         ask: str | None = None,
+        claimed_at: str | None = None,
     ) -> Reply:
-        """Says how far a claimed task is, and with nothing said that it is still being worked on."""
-        said = {"step": step, "percent": percent, "ask": ask}
+        """Says how far a claimed task is, and with nothing said that it is still being worked on.
+
+        `claimed_at` names the claim that is meant: if the task was taken back and claimed anew since, it is a 409.
+        """
+        said = {"step": step, "percent": percent, "ask": ask, "claimedAt": claimed_at}
         return self._of_task(id, "progress", {key: value for key, value in said.items() if value is not None})
 
-    def complete(self, id: str, *, result: object = None, reason: str | None = None) -> Reply:
-        """Closes a claimed task: as failed where a `reason` is given, else as completed with a `result`."""
+    def complete(
+        self,
+        id: str,
+        *,
+        result: object = None,
+        reason: str | None = None,
+        claimed_at: str | None = None,
+    ) -> Reply:
+        """Closes a claimed task: as failed where a `reason` is given, else as completed with a `result`.
+
+        `claimed_at` as in `progress`.
+        """
+        claim = {} if claimed_at is None else {"claimedAt": claimed_at}
         if reason is not None:
-            return self._of_task(id, "complete", {"status": "failed", "reason": reason})
-        body: JsonObject = {"status": "completed"}
+            return self._of_task(id, "complete", {"status": "failed", "reason": reason, **claim})
+        body: JsonObject = {"status": "completed", **claim}
         return self._of_task(id, "complete", body if result is None else {**body, "result": result})
 
     def cancel(self, id: str) -> Reply:
@@ -262,6 +277,7 @@ class AppClient:
                 parts.append(part)
             if answer.length:
                 raise http.client.IncompleteRead(b"", answer.length)
+            answer.close()  # or the connection would take no further request
             is_done = True
             if method == "GET" and not answer.will_close:
                 self._kept = connection

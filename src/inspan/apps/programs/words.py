@@ -62,7 +62,10 @@ class Words:
         number = _whole(text)
         if number is None or number < least or (most is not None and number > most):
             bounds = f"from {least} to {most}" if most is not None else f"of at least {least}"
-            raise Misused(f"--{name} takes a whole number {bounds}, not {printable(text, longest=40)!r}.")
+            raise Misused(
+                f"--{name} takes a whole number {bounds}, not {printable(text, longest=40)!r}.",
+                hint=f"Such as --{name} {max(least, 100)}.",
+            )
         return number
 
     def number(self, name: str) -> float | None:
@@ -79,7 +82,9 @@ class Words:
         except ValueError:
             value = math.nan
         if not math.isfinite(value):
-            raise Misused(f"--{name} takes a number, not {printable(text, longest=40)!r}.")
+            raise Misused(
+                f"--{name} takes a number, not {printable(text, longest=40)!r}.", hint=f"Such as --{name} 50."
+            )
         return int(value) if value.is_integer() else value
 
     def rest(self) -> list[tuple[str, str]]:
