@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
 import os
+import sys
+from typing import cast
 
 import msgspec
 
 from inspan.apps.connecting import Connection, connect, disconnect, show_connection
-from inspan.apps.tools.table import TOOLS, input_schema
+from inspan.apps.tools.arguments import ArgumentsRefused
+from inspan.apps.tools.running import call_tool, is_error, text_for_model
+from inspan.apps.tools.table import TOOLS, input_schema, tool_named
 from inspan.host.registry import HarnessRegistry
+from inspan.model.errors import UsageError
 from inspan.model.manifest import Manifest
 
 from .arguments import Namespace, Parser
@@ -39,6 +46,15 @@ def build_app(parser: Parser) -> None:
     leaving = parser.action("disconnect", "take the tools of apps from a harness again", _disconnect)
     leaving.name("harness", "harness", "the harness's id")
     leaving.example("inspan app disconnect ID", "the file is never deleted")
+    calling = parser.action(
+        "call",
+        "run one tool with its arguments from standard input",
+        _call,
+        description="For bindings of harnesses in other languages. Reads a JSON object and prints one: what the model is "
+        "to read (`text`), whether the call failed as a call (`isError`), and what the program did.",
+    )
+    calling.add_argument("tool", metavar="TOOL", help="the tool's name, as `inspan app tools` lists it")
+    calling.example('echo \'{"dir": "."}\' | inspan app call agent_app_describe', "as a harness runs it")
     tools = parser.action("tools", "list the tools that an agent gets", _tools)
     tools.example("inspan app tools --json", "with the schemas of their arguments")
 
@@ -76,6 +92,38 @@ def _tools(context: Context, _: Namespace) -> int:
         ["TOOL", "PROGRAM", "WHAT"],
         [[bold(tool.name), dim(tool.program), tool.description.split(". ")[0].rstrip(".")] for tool in TOOLS],
     )
+    return 0
+
+
+def _call(context: Context, args: Namespace) -> int:
+    tool = tool_named(args.tool)
+    if tool is None:
+        raise UsageError(f"There is no tool {args.tool!r}.", hint="`inspan app tools` lists them.")
+    try:
+        arguments: object = json.loads(sys.stdin.buffer.read() or b"{}")
+    except (ValueError, RecursionError) as error:
+        raise UsageError(
+            "The arguments on standard input are no JSON.", hint="Give one JSON object."
+        ) from error
+    if not isinstance(arguments, dict):
+        raise UsageError("The arguments on standard input are no JSON object.", hint="Give one JSON object.")
+    try:
+        result = asyncio.run(call_tool(tool, cast("dict[str, object]", arguments)))
+    except ArgumentsRefused as refused:
+        answer: dict[str, object] = {
+            "text": str(refused),
+            "isError": True,
+            "code": refused.exit_status,
+            "json": None,
+        }
+    else:
+        answer = {
+            "text": text_for_model(result),
+            "isError": is_error(result),
+            "code": result.code,
+            "json": result.json,
+        }
+    context.output.value(answer)
     return 0
 
 
