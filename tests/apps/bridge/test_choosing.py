@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from inspan.apps.bridge.builtin import built_in_profiles, profile_entry
+from inspan.apps.bridge.builtin import profile_entry, read_built_ins
 from inspan.apps.bridge.choosing import Choice, choose, known_profiles
 from inspan.apps.bridge.harnesses_file import HarnessesFile, read_profile
 from inspan.apps.bridge.ladder import Ladder, Surroundings, climb
@@ -180,7 +180,7 @@ def test_every_harness_that_has_a_grant_is_a_built_in_profile_the_narrowest_firs
     own = throwaway_home / "inspan" / "harnesses"
     for name, reach in (("aaa", "everything"), ("bbb", "sandbox"), ("zzz", "program")):
         add_harness(own, name, manifest(name, reach))
-    profiles = built_in_profiles({"PATH": os.defpath})
+    profiles = read_built_ins({"PATH": os.defpath}).profiles
     ours = [one for one in profiles if one.id in ("aaa-program", "bbb-program", "zzz-program")]
     assert [one.also_called[0] for one in ours] == ["zzz", "bbb", "aaa"]
     seat, run = ours[0].routes
@@ -193,7 +193,7 @@ def test_every_harness_that_has_a_grant_is_a_built_in_profile_the_narrowest_firs
 
 @pytest.mark.requirement("P27")
 def test_the_built_in_profiles_are_the_manifests_and_every_one_that_runs_says_what_it_may_do() -> None:
-    profiles = built_in_profiles({"PATH": os.defpath})
+    profiles = read_built_ins({"PATH": os.defpath}).profiles
     runs = [route for one in profiles for route in one.routes if isinstance(route, HeadlessRoute)]
     assert len(runs) >= 8
     assert all(
@@ -207,7 +207,7 @@ def test_a_harness_is_found_by_its_id_as_well_as_by_its_programs_name(
     throwaway_home: Path, tmp_path: Path
 ) -> None:
     add_harness(throwaway_home / "inspan" / "harnesses", "zzz", manifest("zzz", "program"))
-    profiles = built_in_profiles({"PATH": os.defpath})
+    profiles = read_built_ins({"PATH": os.defpath}).profiles
     assert id_of(chosen(tmp_path, named="zzz", profiles=profiles)) == "zzz-program"
 
 

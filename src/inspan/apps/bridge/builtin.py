@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from inspan.apps.client import JsonObject
 
 from .environment import PROGRAM
@@ -15,7 +17,7 @@ if TYPE_CHECKING:
     from inspan.host.one_shots import OneShot
     from inspan.model.manifest import Manifest
 
-__all__ = ["built_in_profiles", "profile_entry", "variables_of_programs"]
+__all__ = ["BuiltIns", "profile_entry", "read_built_ins"]
 
 _ORDER = {"program": 0, "sandbox": 1, "everything": 2, "": 3}
 _GRANTS = {
@@ -25,40 +27,40 @@ _GRANTS = {
 }
 
 
-def built_in_profiles(environ: Mapping[str, str]) -> tuple[Profile, ...]:
-    """A profile of each harness whose manifest can be used.
+class BuiltIns(msgspec.Struct, frozen=True, kw_only=True):
+    """What is known from the manifests.
 
-    Those that let an agent run our program and no more come first, then those that their own sandbox confines, then
-    those that let it do everything; within that, by name. So what is chosen where nobody chose is the narrowest.
+    Attributes:
+        profiles: A profile of each harness whose manifest can be used. Those that let an agent run our program and no
+            more come first, then those that their own sandbox confines, then those that let it do everything; within
+            that, by name. So what is chosen where nobody chose is the narrowest.
+        variables: By the name of a harness's program: the variables by which it signs in and finds its provider and
+            its settings.
+    """
+
+    profiles: tuple[Profile, ...]
+    variables: dict[str, tuple[str, ...]]
+
+
+def read_built_ins(environ: Mapping[str, str]) -> BuiltIns:
+    """Reads every manifest.
 
     Args:
         environ: The variables in which programs are looked for.
     """
     planned = [(manifest, _one_shot(manifest, environ)) for manifest in _manifests()]
     taken: dict[str, int] = {}
-    for manifest, _ in planned:
+    variables: dict[str, tuple[str, ...]] = {}
+    for manifest, once in planned:
         for name in _names(manifest)[:1]:
             taken[name] = taken.get(name, 0) + 1
+        for name in _names(manifest):
+            variables[name] = (*variables.get(name, ()), *_variables(manifest, once))
     profiles = [
         (_ORDER[once.reach if once else ""], _profile(manifest, once, taken)) for manifest, once in planned
     ]
-    return tuple(one for _, one in sorted(profiles, key=lambda pair: (pair[0], pair[1].id)))
-
-
-def variables_of_programs(environ: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
-    """By the name of a harness's program: the variables by which it signs in and finds its provider and settings."""
-    found: dict[str, tuple[str, ...]] = {}
-    for manifest in _manifests():
-        once = _one_shot(manifest, environ)
-        sign_in = manifest.sign_in
-        names = (
-            once.inherits
-            if once
-            else (*sign_in.auth_variables, *sign_in.locator_variables, manifest.config.variable)
-        )
-        for name in _names(manifest):
-            found[name] = (*found.get(name, ()), *filter(None, names))
-    return found
+    ordered = sorted(profiles, key=lambda pair: (pair[0], pair[1].id))
+    return BuiltIns(profiles=tuple(one for _, one in ordered), variables=variables)
 
 
 def profile_entry(harness: str, environ: Mapping[str, str]) -> JsonObject | None:
@@ -113,6 +115,14 @@ def _profile(manifest: Manifest, once: OneShot | None, taken: Mapping[str, int])
         also_called=tuple(one for one in dict.fromkeys((manifest.id, *names)) if one != id_),
         origin="built-in",
     )
+
+
+def _variables(manifest: Manifest, once: OneShot | None) -> tuple[str, ...]:
+    if once is not None:
+        return once.inherits
+    sign_in = manifest.sign_in
+    wanted = (*sign_in.auth_variables, *sign_in.locator_variables, manifest.config.variable)
+    return tuple(filter(None, wanted))
 
 
 def _names(manifest: Manifest) -> tuple[str, ...]:

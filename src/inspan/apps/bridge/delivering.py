@@ -25,7 +25,10 @@ from .seats import SeatBook, prompt_seat
 from .tasks import Task
 from .watch import ClaimWatch, Verdict
 
-__all__ = ["Courier", "Delivered", "Pace"]
+__all__ = ["NO_OUTCOME", "Courier", "Delivered", "Pace"]
+
+NO_OUTCOME = "no_outcome_reported"
+"""Why a task fails whose agent ended well and said nothing of it: nobody knows whether anything was done."""
 
 _SLICE_S = 0.2
 _LONGEST_SAID = 300
@@ -237,7 +240,7 @@ class Courier:
         if not turn.has_ended:
             late = time.monotonic() >= deadline
             return _End("harness_timeout" if late else "delivery_failed", turn.detail)
-        return _End("no_outcome_reported", turn.detail)
+        return _End(NO_OUTCOME, turn.detail)
 
     def _hand_off(self, claim: Claim, route: InboundRoute | GatewayRoute) -> _End:
         count = self._handed_off.get(claim.task.id, 0) + 1
@@ -267,13 +270,16 @@ class Courier:
 
     def _settle(self, claim: Claim, end: _End) -> Delivered:
         """Tells the app of a failure, where nobody else told it of an end. An app that is away is waited for."""
-        task, deadline = claim.task.id, time.monotonic() + self._pace.settle_s
+        task, deadline, was_said = claim.task.id, time.monotonic() + self._pace.settle_s, False
         while True:
             try:
                 return self._settle_once(claim, end)
             except QueueTrouble as trouble:
+                if not was_said:
+                    was_said = True
+                    self._say(f"{task}: {end.detail}; {trouble} It is tried until the lease ends.")
                 if time.monotonic() >= deadline:
-                    self._say(f"{task}: {end.detail}; {trouble} The app takes the task back by itself.")
+                    self._say(f"{task}: {trouble} The app takes the task back by itself.")
                     return "lost"
                 time.sleep(_SLICE_S)
 
@@ -285,13 +291,14 @@ class Courier:
         if not end.reason or is_waiting:
             self._say(f"{task}: {end.detail}{'; it waits for input' if is_waiting else ''}.")
             return "delivered"
+        detail = f"{end.detail}, and no outcome was reported" if end.reason == NO_OUTCOME else end.detail
         said = " ".join(end.output.split())[-_LONGEST_SAID:]
-        self._queue.keep(claim, step=f"{end.detail}{f'; it said: {said}' if said else ''}"[:_LONGEST_STEP])
+        self._queue.keep(claim, step=f"{detail}{f'; it said: {said}' if said else ''}"[:_LONGEST_STEP])
         result: JsonObject = {
             "deliveredBy": "agent-app bridge",
             "harness": self._harness,
             "mode": self._route.mode,
-            "detail": end.detail,
+            "detail": detail,
             **({"exitCode": end.exit_code} if end.exit_code is not None else {}),
             **({"output": end.output} if end.output else {}),
         }
@@ -299,7 +306,7 @@ class Courier:
             # Between the look and the call, its agent or somebody else was quicker.
             return self._not_ours(claim, self._queue.look(claim), end)
         last = f" It said at its end: {end.output}" if end.output else ""
-        self._say(f"{task}: {end.reason}: {end.detail}.{last}")
+        self._say(f"{task}: {end.reason}: {detail}.{last}")
         return "failed"
 
     def _not_ours(self, claim: Claim, now: Task | None, end: _End) -> Delivered:
@@ -324,6 +331,6 @@ def _exited(run: AgentRun, exit_code: int) -> _End:
     if run.could_not_begin:
         return _End("harness_spawn_failed", "its program could not be run", run.tail, exit_code)
     if exit_code == 0:
-        return _End("no_outcome_reported", "it exited with 0 and reported no outcome", run.tail, 0)
+        return _End(NO_OUTCOME, "it exited with 0", run.tail, 0)
     how = f"it was ended by signal {-exit_code}" if exit_code < 0 else f"it exited with {exit_code}"
     return _End("harness_exited_nonzero", how, run.tail, exit_code)

@@ -11,7 +11,7 @@ from inspan.apps.folder import Folder
 from inspan.apps.profiles import harnesses_path
 from inspan.apps.registry import a2app_home
 
-from .builtin import built_in_profiles
+from .builtin import read_built_ins
 from .choosing import Choice, choose, known_profiles
 from .harnesses_file import HarnessesFile, read_harnesses
 from .ladder import Surroundings, climb
@@ -32,6 +32,7 @@ class Setting(msgspec.Struct, frozen=True, kw_only=True):
         file: `harnesses.json`; `None` where there is none.
         choice: The harness, and why it.
         around: What decides about its rungs.
+        variables: What each harness's program is known to need, by its name.
     """
 
     folder: Folder
@@ -40,6 +41,7 @@ class Setting(msgspec.Struct, frozen=True, kw_only=True):
     file: HarnessesFile | None
     choice: Choice
     around: Surroundings
+    variables: dict[str, tuple[str, ...]]
 
 
 def open_setting(folder: Folder, *, harness: str | None, environ: Mapping[str, str] | None = None) -> Setting:
@@ -55,10 +57,19 @@ def open_setting(folder: Folder, *, harness: str | None, environ: Mapping[str, s
     """
     variables = dict(os.environ if environ is None else environ)
     file = read_harnesses(harnesses_path(a2app_home()))
-    profiles = known_profiles(built_in_profiles(variables), file)
+    built_in = read_built_ins(variables)
+    profiles = known_profiles(built_in.profiles, file)
     around = Surroundings(app=folder.path, environ=variables, seats=SeatBook())
     choice = choose(
         profiles, named=harness, environ=variables, file=file, climb=lambda one: climb(one, around)
     )
     facts = AppFacts(id=folder.id, name=folder.name, folder=folder.path)
-    return Setting(folder=folder, facts=facts, profiles=profiles, file=file, choice=choice, around=around)
+    return Setting(
+        folder=folder,
+        facts=facts,
+        profiles=profiles,
+        file=file,
+        choice=choice,
+        around=around,
+        variables=built_in.variables,
+    )

@@ -20,7 +20,6 @@ from inspan.apps.processes import birth_of, end_tree
 from inspan.apps.programs.screen import note, print_json, warn
 from inspan.apps.registry import now_iso
 
-from .builtin import variables_of_programs
 from .delivering import Courier, Pace
 from .gateway import StartedGateway, ensure_gateway
 from .journal import Journal, last_lines, trim
@@ -147,7 +146,7 @@ class _Bridge:
             harness=self._profile.id,
             route=self._route,
             around=self._setting.around,
-            variables=variables_of_programs(self._setting.around.environ),
+            variables=self._setting.variables,
             pace=Pace(
                 task_s=options.task_timeout_ms / 1000,
                 heartbeat_s=options.heartbeat_ms / 1000,
@@ -250,7 +249,8 @@ def _start_in_background(folder: Folder, options: StartOptions, record: Record, 
             time.sleep(_LOOK_S)
         end_tree(child.pid, birth)
         child.wait()
-        record.clear(pid=child.pid)
+        with contextlib.suppress(OSError):  # that may be what it failed of
+            record.clear(pid=child.pid)
     for line in last_lines(log, _LOG_LINES):
         note(f"  log: {line}")
     raise Rejected("The bridge did not start.", hint=f"See {log}.")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from inspan.apps.faults import Misused
 from inspan.apps.programs.screen import printable
 from inspan.apps.programs.words import Words
@@ -10,7 +12,10 @@ from .answers import print_reply
 from .session import Session
 from .values import read_json_object
 
-__all__ = ["USAGE", "check_tasks", "run_tasks"]
+__all__ = ["CLAIM_VARIABLE", "USAGE", "check_tasks", "run_tasks"]
+
+CLAIM_VARIABLE = "A2APP_CLAIM"
+"""The environment variable, `ID@CLAIMED_AT`, by which a bridge tells the agent that it runs which claim it works under."""
 
 USAGE = """a2app APP tasks [--status STATUS]
 a2app APP tasks next [--wait MS] [--capability NAME …] [--no-claim] [--as CREDENTIAL]
@@ -78,7 +83,9 @@ def run_tasks(session: Session, words: Words) -> int:
         case "progress":
             step, percent, ask = words.one("step"), words.number("percent"), words.one("ask")
             words.done(places=2, usage=USAGE)
-            return print_reply(client.progress(task, step=step, percent=percent, ask=ask))
+            return print_reply(
+                client.progress(task, step=step, percent=percent, ask=ask, claimed_at=_claim_of(task))
+            )
         case "complete":
             result, reason = words.one("result"), words.one("reason")
             words.done(places=2, usage=USAGE)
@@ -87,7 +94,13 @@ def run_tasks(session: Session, words: Words) -> int:
                     "A task is closed with --result or with --reason, and not with both.", hint=USAGE
                 )
             value = read_json_object(result, "result") if result is not None else None
-            return print_reply(client.complete(task, result=value, reason=reason))
+            return print_reply(client.complete(task, result=value, reason=reason, claimed_at=_claim_of(task)))
         case _:
             words.done(places=2, usage=USAGE)
             return print_reply(client.cancel(task))
+
+
+def _claim_of(task: str) -> str | None:
+    """When the task was claimed for this very agent, if a bridge said so: what it says later is refused after a claim anew."""
+    named, _, claimed_at = os.environ.get(CLAIM_VARIABLE, "").partition("@")
+    return claimed_at if claimed_at and named == task else None
