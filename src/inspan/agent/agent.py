@@ -188,8 +188,9 @@ class Agent:
         self._tools = ToolRegistry()
         self._hooks = HookBus()
         self._audit = AuditBus(is_enabled=audit)
+        self._well_known = WellKnownModels(environment)
         self._catalogue = ModelCatalogue(
-            WellKnownModels(environment), reserved=frozenset(provider.id for provider in WELL_KNOWN)
+            self._well_known, reserved=frozenset(provider.id for provider in WELL_KNOWN)
         )
         self._catalogue.add(ScriptedModel(), SCRIPTED_MODELS, "builtin", self._builtin)
         for provider, definitions in models:
@@ -373,6 +374,7 @@ class Agent:
                 return
             self._is_closed = True
             async with AsyncExitStack() as stack:
+                stack.push_async_callback(self._well_known.close)
                 stack.callback(self._hooks.close)
                 stack.callback(self._embedder.stop, "agent_closed")
                 stack.callback(self._builtin.stop, "agent_closed")

@@ -92,6 +92,7 @@ class ToolCaller:
         subagent: The child agent's name, empty for the session itself.
         limits: What is bounded.
         allows: Which tools exist for this caller; None for all.
+        changing: Held while a call runs that may change something; shared by whoever works in one workspace.
     """
 
     def __init__(
@@ -106,6 +107,7 @@ class ToolCaller:
         subagent: str = "",
         limits: CallLimits | None = None,
         allows: Callable[[str], bool] | None = None,
+        changing: asyncio.Lock | None = None,
     ) -> None:
         self._tools = tools
         self._permissions = permissions
@@ -118,7 +120,7 @@ class ToolCaller:
         self._allows = allows
         self._checker = ArgumentChecker()
         self._breaker = Breaker()
-        self._changing = asyncio.Lock()
+        self._changing = changing or asyncio.Lock()
         self._left_behind: set[asyncio.Task[tuple[object, str]]] = set()
 
     def begin_turn(self) -> None:

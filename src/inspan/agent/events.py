@@ -12,6 +12,7 @@ from msgspec import Struct
 from .engine.contract import Retrying, StopReason
 from .models.contract import TextDelta, ThinkingDelta
 from .permissions.values import PermissionQuestion
+from .tools.todo import PlanEntry
 from .values import JsonObject, Location, ToolResult, Usage
 
 __all__ = [
@@ -99,14 +100,6 @@ class PermissionAnswered(Struct, frozen=True, kw_only=True, tag="permission_answ
     call_id: str
     is_allowed: bool
     reason: str
-
-
-class PlanEntry(Struct, frozen=True, kw_only=True):
-    """One item of what the agent means to do."""
-
-    content: str
-    status: Literal["pending", "in_progress", "completed"] = "pending"
-    priority: Literal["high", "medium", "low"] = "medium"
 
 
 class PlanUpdated(Struct, frozen=True, kw_only=True, tag="plan_updated"):

@@ -15,13 +15,13 @@ from inspan.agent.audit.events import PermissionEvent
 from inspan.agent.audit.sinks import AuditBus
 from inspan.agent.calling import CallLimits, ToolCaller
 from inspan.agent.cancelling import CancelSource
+from inspan.agent.children import SessionChildren
 from inspan.agent.conversation import Message, Summary, UserMessage
 from inspan.agent.engine.contract import Engine
 from inspan.agent.events import (
     ContextCompacted,
     PermissionAnswered,
     PermissionAsked,
-    PlanEntry,
     PlanUpdated,
     SessionEvent,
     TurnEnded,
@@ -50,6 +50,7 @@ from inspan.agent.sessions.compaction import (
 from inspan.agent.sessions.history import History, title_of
 from inspan.agent.sessions.log import SessionLog
 from inspan.agent.sessions.records import (
+    ChildUsageKept,
     CompactionKept,
     PermissionKept,
     RuleKept,
@@ -58,6 +59,7 @@ from inspan.agent.sessions.records import (
     SettingsKept,
 )
 from inspan.agent.text import clean_text
+from inspan.agent.tools.todo import PlanEntry
 from inspan.agent.turn import Instruct, Turn, TurnGround, TurnLimits, TurnRun
 from inspan.agent.values import Content, ImageContent, TextContent, Usage
 from inspan.model.errors import HarnessError, InspanError, UsageError
@@ -79,7 +81,7 @@ class SessionLimits(Struct, frozen=True, kw_only=True):
         answer_s: How long a permission question waits; then it is a deny.
         compact_at: The part of the model's context at which the conversation is made shorter.
         compact_to: The part that its newest messages may take then.
-        end_s: How long a turn has to end once it was cancelled, before its task is.
+        end_s: How long a turn has to end when its session is closed, and how long hooks have to hear of that.
     """
 
     turn: TurnLimits = TurnLimits()
@@ -143,7 +145,8 @@ class Session:
             record=self._keep_permission,
             on_rule=self._keep_rule,
         )
-        self._caller = ToolCaller(
+        changing = asyncio.Lock()
+        caller = ToolCaller(
             tools=ground.tools,
             permissions=self._permissions,
             hooks=ground.hooks,
@@ -151,12 +154,13 @@ class Session:
             session_id=self._id,
             workspace=self._workspace,
             limits=ground.limits.calls,
+            changing=changing,
         )
         self._turns = TurnGround(
             session_id=self._id,
             workspace=self._workspace,
             engine=ground.engine,
-            caller=self._caller,
+            caller=caller,
             hooks=ground.hooks,
             history=history,
             log=log,
@@ -165,6 +169,16 @@ class Session:
             offered=self._offered,
             context_limit=self._context_limit,
             limits=ground.limits.turn,
+        )
+        self.children = SessionChildren(
+            turns=self._turns,
+            tools=ground.tools,
+            permissions=self._permissions,
+            audit=ground.audit,
+            limits=ground.limits.calls,
+            changing=changing,
+            spend=self._spend,
+            show=self.show,
         )
 
     @property
@@ -339,13 +353,16 @@ class Session:
             run.stop("session_closed")
         self._closing.cancel("session_closed")
         if task is not None and not task.done():
-            await asyncio.wait({task}, timeout=self._ground.limits.end_s)
+            limit_s = self._ground.limits.end_s
+            await asyncio.wait({task}, timeout=limit_s * 0.8)
             if not task.done():
                 task.cancel()
-                await asyncio.wait({task}, timeout=self._ground.limits.end_s)
+                await asyncio.wait({task}, timeout=limit_s * 0.2)
             if not task.done():
                 _LOG.warning("A turn did not end when its session was closed.")
-        await self._ground.hooks.emit(SessionEnd(session_id=self._id))
+        told = asyncio.ensure_future(self._ground.hooks.emit(SessionEnd(session_id=self._id)))
+        await asyncio.wait({told}, timeout=self._ground.limits.end_s)
+        told.cancel()
         self._log.close()
         self._on_close(self)
 
@@ -361,6 +378,11 @@ class Session:
 
     def _keep(self, record: SessionRecord) -> None:
         self._turns.keep(record)
+
+    def _spend(self, usage: Usage) -> None:
+        self._keep_as_well_as_possible(ChildUsageKept(at=_now(), usage=usage))
+        if self._run is not None:
+            self._run.spend(usage)
 
     def _keep_permission(self, record: PermissionRecord) -> None:
         self._ground.audit.publish(PermissionEvent(record=record))

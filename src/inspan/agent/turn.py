@@ -11,7 +11,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Protocol, Self
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from inspan.agent.calling import ToolCaller, ToolEvent
 from inspan.agent.cancelling import CancelSignal, CancelSource
@@ -101,6 +101,7 @@ class TurnRun:
         self._source = CancelSource(parent)
         self._vetoes = 0
         self._usage = Usage()
+        self._children = Usage()
         self._turn = ground.history.turns + 1
         self.channel: Channel[SessionEvent] = Channel(ground.limits.waiting_events)
         self.ended: TurnEnded | None = None
@@ -114,6 +115,10 @@ class TurnRun:
         """Asks the turn to stop. Events no longer wait for their reader."""
         self._source.cancel(reason)
         self.channel.lift()
+
+    def spend(self, usage: Usage) -> None:
+        """Counts what a child agent spent."""
+        self._children += usage
 
     def push(self, event: SessionEvent) -> None:
         """Shows an event without waiting for a slow reader."""
@@ -137,6 +142,8 @@ class TurnRun:
             else:
                 cancelled = error
                 result = self._result(StopReason.CANCELLED)
+        if self._children.requests:
+            result = structs.replace(result, usage=result.usage + self._children)
         try:
             await self._finish(result)
         finally:
@@ -227,7 +234,7 @@ class TurnRun:
             self._usage += message.usage
             self.push(
                 UsageUpdated(
-                    turn=self._usage,
+                    turn=self._usage + self._children,
                     session=ground.history.usage,
                     context_tokens=message.usage.input_tokens + message.usage.output_tokens,
                     context_limit_tokens=ground.context_limit(),

@@ -59,7 +59,10 @@ def read(path: str, body: Json) -> Asked:
         tools=tuple(
             Tool(
                 name=str(declared.get("name")),
-                schema=declared.get("parametersJsonSchema") or declared.get("parameters") or {},
+                schema=declared.get("parametersJsonSchema")
+                or declared.get("parameters_json_schema")
+                or declared.get("parameters")
+                or {},
             )
             for group in members(body.get("tools"))
             for declared in members(group.get("functionDeclarations"))
@@ -75,20 +78,23 @@ def whole(asked: Asked, answer: Answer) -> Json:
         parts.insert(0, {"text": answer.thought, "thought": True})
     if answer.call:
         parts.append(_call_part(answer))
-    return _response(asked, parts, is_last=True)
+    return _response(asked, fresh_id("scripted-"), parts, is_last=True)
 
 
 def stream(asked: Asked, answer: Answer) -> Iterator[Piece]:
+    number = fresh_id(
+        "scripted-"
+    )  # one for the whole stream: a client takes another one for a resumed answer
     if answer.thought:
-        yield Frame(_response(asked, [{"text": answer.thought, "thought": True}]))
+        yield Frame(_response(asked, number, [{"text": answer.thought, "thought": True}]))
     for word in said(answer):
-        yield word if isinstance(word, Pause) else Frame(_response(asked, [{"text": word}]))
+        yield word if isinstance(word, Pause) else Frame(_response(asked, number, [{"text": word}]))
     if answer.is_endless:
         yield Silence()
         return
     if answer.call:
-        yield Frame(_response(asked, [_call_part(answer)]))
-    yield Frame(_response(asked, [{"text": ""}], is_last=True))
+        yield Frame(_response(asked, number, [_call_part(answer)]))
+    yield Frame(_response(asked, number, [{"text": ""}], is_last=True))
 
 
 def failure(failure: Failure) -> tuple[int, Json]:
@@ -106,12 +112,12 @@ def _call_part(answer: Answer) -> Json:
     return {"functionCall": {"name": answer.call.name, "args": answer.call.arguments}}
 
 
-def _response(asked: Asked, parts: list[Json], *, is_last: bool = False) -> Json:
+def _response(asked: Asked, number: str, parts: list[Json], *, is_last: bool = False) -> Json:
     candidate: Json = {"index": 0, "content": {"role": "model", "parts": parts}}
     response: Json = {
         "candidates": [candidate],
         "modelVersion": asked.model,
-        "responseId": fresh_id("scripted-"),
+        "responseId": number,
     }
     if is_last:
         candidate["finishReason"] = "STOP"

@@ -7,12 +7,16 @@ from __future__ import annotations
 
 import importlib.util
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from inspan.agent.models.catalogue import FoundModel
 from inspan.agent.models.contract import ModelDefinition
 from inspan.model.errors import HarnessError
+
+if TYPE_CHECKING:
+    from inspan.agent.engine.pydantic_ai import LibraryProvider
 
 __all__ = ["MODEL_VARIABLE", "WELL_KNOWN", "WellKnownModels", "WellKnownProvider", "default_model"]
 
@@ -115,6 +119,7 @@ class WellKnownModels:
     def __init__(self, environment: Mapping[str, str]) -> None:
         self._environment = environment
         self._found: dict[tuple[str, str, str], FoundModel] = {}
+        self._opened: list[LibraryProvider] = []
 
     def find(self, name: str) -> FoundModel | None:
         """The model `provider:model`; None if no such provider is known.
@@ -149,13 +154,21 @@ class WellKnownModels:
         if found is None:
             from inspan.agent.engine.pydantic_ai import LibraryProvider
 
+            speaks = LibraryProvider(provider_id, key=key, key_variable=key_variable, base_url=base_url)
+            self._opened.append(speaks)
             found = self._found[place] = FoundModel(
                 name=name,
-                provider=LibraryProvider(provider_id, key=key, key_variable=key_variable, base_url=base_url),
+                provider=speaks,
                 definition=ModelDefinition(id=model),
                 owner="builtin",
             )
         return found
+
+    async def close(self) -> None:
+        """Closes all connections. Calling it twice is safe."""
+        self._found.clear()
+        while self._opened:
+            await self._opened.pop().close()
 
 
 def require_extra(module: str) -> None:

@@ -15,6 +15,7 @@ from inspan.agent.conversation import (
 )
 from inspan.agent.permissions.values import Rule
 from inspan.agent.sessions.records import (
+    ChildUsageKept,
     CompactionKept,
     Header,
     MessageKept,
@@ -84,6 +85,8 @@ class History:
                 self.transcript.append(summary)
             case RuleKept(rule=rule):
                 self.rules.append(rule)
+            case ChildUsageKept(usage=usage):
+                self.usage += usage
             case TurnBegan(turn=turn):
                 self.settle()
                 self.turns = turn

@@ -15,6 +15,7 @@ from inspan.agent.values import Usage
 
 __all__ = [
     "FORMAT",
+    "ChildUsageKept",
     "CompactionKept",
     "Header",
     "MessageKept",
@@ -106,6 +107,13 @@ class PermissionKept(Struct, frozen=True, kw_only=True, tag="permission"):
     record: PermissionRecord
 
 
+class ChildUsageKept(Struct, frozen=True, kw_only=True, tag="child_usage"):
+    """What a child agent spent, which has no messages here."""
+
+    at: datetime
+    usage: Usage
+
+
 class TurnBegan(Struct, frozen=True, kw_only=True, tag="turn_began"):
     """A turn began; its prompt comes next."""
 
@@ -131,6 +139,7 @@ SessionRecord: TypeAlias = (
     | CompactionKept
     | RuleKept
     | PermissionKept
+    | ChildUsageKept
     | TurnBegan
     | TurnFinished
 )

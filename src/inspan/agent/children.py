@@ -1,0 +1,184 @@
+"""Child agents: a turn of its own inside a call of the session's turn, under the same permissions and the same cancel."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from msgspec import structs
+
+from inspan.agent.audit.sinks import AuditBus
+from inspan.agent.calling import CallLimits, ToolCaller, ToolEvent
+from inspan.agent.cancelling import CancelSignal
+from inspan.agent.conversation import AssistantMessage, Message, TextPart
+from inspan.agent.engine.contract import EngineEvent, StopReason, TurnRequest
+from inspan.agent.events import SessionEvent, ToolProgressed
+from inspan.agent.hook_events import SubagentStart, SubagentStop
+from inspan.agent.models.contract import ToolDefinition
+from inspan.agent.permissions.engine import PermissionEngine
+from inspan.agent.plugins.contract import PromptContext
+from inspan.agent.registries import ToolRegistry
+from inspan.agent.tools.contract import ToolCallContext
+from inspan.agent.tools.subagent import ChildAllowance, ChildRequest, ChildResult
+from inspan.agent.values import TextContent, ToolCall, ToolResult, Usage
+
+if TYPE_CHECKING:
+    from inspan.agent.turn import TurnGround
+
+__all__ = ["SessionChildren"]
+
+_WORDS = """
+
+You are a child agent: another agent gave you the task below, and sees nothing but your last answer. Do the task whole, then \
+answer with what it needs to know. You cannot ask anybody."""
+
+
+class SessionChildren:
+    """Runs the child agents of one session. Their conversations are not kept; their calls are judged and audited as all are."""
+
+    def __init__(
+        self,
+        *,
+        turns: TurnGround,
+        tools: ToolRegistry,
+        permissions: PermissionEngine,
+        audit: AuditBus,
+        limits: CallLimits,
+        changing: asyncio.Lock,
+        spend: Callable[[Usage], None],
+        show: Callable[[SessionEvent], None],
+    ) -> None:
+        self._turns = turns
+        self._tools = tools
+        self._permissions = permissions
+        self._audit = audit
+        self._limits = limits
+        self._changing = changing
+        self._spend = spend
+        self._show = show
+        self._running: dict[str, ChildAllowance] = {}
+
+    def allowance_of(self, call: ToolCallContext) -> ChildAllowance:
+        """What the agent that made this call is and has."""
+        if call.subagent:
+            return self._running.get(call.subagent, ChildAllowance(tools=frozenset(), depth=1_000))
+        names = frozenset(owned.tool.name for owned in self._tools.list() if owned.lease.is_alive)
+        return ChildAllowance(tools=names, depth=0)
+
+    async def run_child(self, request: ChildRequest, call: ToolCallContext) -> ChildResult:
+        """Runs a child to its end. See `tools.subagent.ChildRunner`."""
+        turns = self._turns
+        label = self._free_label(request.name)
+        self._running[label] = ChildAllowance(tools=request.tools, depth=request.depth)
+        hooks, session_id = turns.hooks, turns.session_id
+        reason = StopReason.CANCELLED.value
+        try:
+            await hooks.emit(SubagentStart(session_id=session_id, name=label), call.cancel)
+            result = await self._run(request, call, label)
+            reason = result.stop_reason
+            return result
+        finally:
+            del self._running[label]
+            await hooks.emit(SubagentStop(session_id=session_id, name=label, stop_reason=reason), call.cancel)
+
+    async def _run(self, request: ChildRequest, call: ToolCallContext, label: str) -> ChildResult:
+        turns = self._turns
+        settings = turns.history.settings
+        if settings is None:  # a session has settings from its first moment on
+            raise AssertionError
+        caller = ToolCaller(
+            tools=self._tools,
+            permissions=self._permissions,
+            hooks=turns.hooks,
+            audit=self._audit,
+            session_id=turns.session_id,
+            workspace=turns.workspace,
+            subagent=label,
+            limits=self._limits,
+            allows=request.tools.__contains__,
+            changing=self._changing,
+        )
+        context = PromptContext(
+            session_id=turns.session_id,
+            workspace=turns.workspace,
+            turn=turns.history.turns,
+            cancel=call.cancel,
+        )
+        ports = _ChildPorts(caller, call.cancel, prefix=f"{call.call_id}/", show=self._show)
+        result = await turns.engine.run_turn(
+            TurnRequest(
+                model=request.model or settings.model,
+                instructions=await turns.instruct(context) + _WORDS,
+                history=(),
+                prompt=(TextContent(text=request.prompt),),
+                tools=self._offered(request.tools),
+                max_steps=turns.limits.max_steps,
+                effort=settings.effort,
+            ),
+            ports,
+        )
+        self._spend(result.usage)
+        return ChildResult(
+            text=ports.last_text,
+            stop_reason=result.stop_reason.value,
+            message=result.message,
+            usage=result.usage,
+        )
+
+    def _offered(self, names: frozenset[str]) -> tuple[ToolDefinition, ...]:
+        return tuple(tool for tool in self._turns.offered() if tool.name in names)
+
+    def _free_label(self, name: str) -> str:
+        label, number = name, 1
+        while label in self._running:
+            number += 1
+            label = f"{name} ({number})"
+        return label
+
+
+class _ChildPorts:
+    """The engine's ports of a child: its calls are shown among those of the session's turn, its words are not."""
+
+    def __init__(
+        self, caller: ToolCaller, cancel: CancelSignal, *, prefix: str, show: Callable[[SessionEvent], None]
+    ) -> None:
+        self._caller = caller
+        self._cancel = cancel
+        self._prefix = prefix
+        self._shown = show
+        self.last_text = ""
+
+    @property
+    def cancel(self) -> CancelSignal:
+        """Raised when the child is to stop."""
+        return self._cancel
+
+    async def emit(self, event: EngineEvent) -> None:
+        """Shows nothing."""
+
+    async def record(self, message: Message) -> None:
+        """Keeps the newest answer alone."""
+        if isinstance(message, AssistantMessage):
+            text = "\n".join(part.text for part in message.parts if isinstance(part, TextPart)).strip()
+            self.last_text = text or self.last_text
+
+    async def call_tool(self, call: ToolCall) -> ToolResult:
+        """Runs one call, under an id that is unique in the session."""
+        return await self._caller.call(structs.replace(call, id=self._prefix + call.id), self._cancel, self)
+
+    async def make_room(self, input_tokens: int, *, is_overflow: bool) -> tuple[Message, ...] | None:
+        """A child's conversation is not made shorter."""
+        return None
+
+    async def may_stop(self) -> str:
+        """A child may always stop."""
+        return ""
+
+    async def show(self, event: ToolEvent) -> None:
+        """Shows what happens to a call."""
+        self._shown(event)
+
+    def offer(self, event: ToolProgressed) -> None:
+        """Shows progress."""
+        self._shown(event)
