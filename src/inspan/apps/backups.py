@@ -60,9 +60,13 @@ def app_files(folder: Path, *, data: bool = True) -> Iterator[str]:
     for place, folders, names in os.walk(folder):
         inner = os.path.relpath(place, folder)
         folders[:] = sorted(one for one in folders if one not in (left_out if inner == "." else _LEFT_OUT))
-        for name in sorted(names):
+        # A link is a file of its own, wherever it leads.
+        links = [one for one in folders if os.path.islink(os.path.join(place, one))]
+        for name in sorted([*names, *links]):
             path = Path(place) / name
-            if (name in left_out and inner == ".") or name.endswith(".pyc") or not path.is_file():
+            if (name in left_out and inner == ".") or name.endswith(".pyc"):
+                continue
+            if not path.is_symlink() and not path.is_file():
                 continue
             if any(
                 name.endswith(ending) and _is_database(path.with_name(name.removesuffix(ending)))
@@ -87,7 +91,7 @@ def take_backup(folder: Folder, reason: str) -> Backup:
             target = path / "files" / name
             target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             _copy(folder.path / name, target)
-            digests[name] = digest_of(target)
+            digests[name] = _state_of(target)
         created_at = now_iso()
         # Written last: without it, what lies there is no backup.
         write_json(
@@ -138,13 +142,14 @@ def restore_backup(folder: Folder, id_: str) -> tuple[Backup, Backup]:
     try:
         for name in before.files.keys() - backup.files.keys():
             (folder.path / name).unlink(missing_ok=True)
+            _remove_empty((folder.path / name).parent, folder.path)
         for name in backup.files:
             target = folder.path / name
             for ending in _BESIDE:
                 target.with_name(target.name + ending).unlink(missing_ok=True)
             target.parent.mkdir(parents=True, exist_ok=True)
             aside = target.with_name(f"{target.name}.{os.getpid()}.tmp")
-            shutil.copy2(backup.path / "files" / name, aside)
+            shutil.copy2(backup.path / "files" / name, aside, follow_symlinks=False)
             os.replace(aside, target)
     except OSError as error:
         raise Rejected(
@@ -154,13 +159,22 @@ def restore_backup(folder: Folder, id_: str) -> tuple[Backup, Backup]:
     return backup, before
 
 
+def _remove_empty(place: Path, top: Path) -> None:
+    while place != top:
+        try:
+            place.rmdir()
+        except OSError:
+            return  # something else is in it
+        place = place.parent
+
+
 def _check(backup: Backup) -> None:
     for name, digest in backup.files.items():
         inner = PurePosixPath(name)
         if inner.is_absolute() or ".." in inner.parts or inner.parts[0] in _LEFT_OUT:
             raise Rejected(f"The backup names a file that is none of the app's: {name!r}.")
         try:
-            found = digest_of(backup.path / "files" / name)
+            found = _state_of(backup.path / "files" / name)
         except (OSError, ValueError):
             found = ""
         if found != digest:
@@ -168,11 +182,19 @@ def _check(backup: Backup) -> None:
 
 
 def _copy(source: Path, target: Path) -> None:
-    if _is_database(source) and any(source.with_name(source.name + ending).exists() for ending in _BESIDE):
+    if (
+        not source.is_symlink()
+        and _is_database(source)
+        and any(source.with_name(source.name + ending).exists() for ending in _BESIDE)
+    ):
         with closing(sqlite3.connect(source, timeout=10)) as one, closing(sqlite3.connect(target)) as other:
             one.backup(other)
         return
-    shutil.copy2(source, target)
+    shutil.copy2(source, target, follow_symlinks=False)
+
+
+def _state_of(path: Path) -> str:
+    return f"link:{os.readlink(path)}" if path.is_symlink() else digest_of(path)
 
 
 def _is_database(path: Path) -> bool:

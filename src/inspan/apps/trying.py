@@ -140,7 +140,9 @@ def code_digest(folder: Folder) -> str:
     """One digest of all of the app's files but its records."""
     whole = hashlib.sha256()
     for name in app_files(folder.path, data=False):
-        whole.update(f"{name}\0{digest_of(folder.path / name)}\n".encode())
+        path = folder.path / name
+        state = os.readlink(path) if path.is_symlink() else digest_of(path)
+        whole.update(f"{name}\0{state}\n".encode("utf-8", "surrogateescape"))
     return f"sha256:{whole.hexdigest()}"
 
 
