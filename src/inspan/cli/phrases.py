@@ -170,6 +170,8 @@ def _delivery(kind: str, event: Json) -> list[Piece]:
             return [warn(f"prompt held: {text(event, 'why')}"), *_error(event)]
         case "delivery_sending":
             return ["turn begins"]
+        case "delivery_signed":
+            return [dim(f"signed by {text(event, 'signer')}")]
         case "delivery_sent":
             return [dim("prompt written to the harness")]
         case "delivery_accepted":

@@ -41,8 +41,9 @@ def queue_prompt(
     request: str | None = None,
     now: bool = False,
     override: str = "",
+    key: str | None = None,
 ) -> Json:
-    """Queues `prompt` and gives the delivery's view.
+    """Queues `prompt`, signed with `key` where one is given, and gives the delivery's view.
 
     The id is chosen here where the caller names none. So a daemon that dies before it answers is asked again
     without a risk: the same id reads back what became of the prompt.
@@ -50,6 +51,19 @@ def queue_prompt(
     chosen: Json = {"request": request, "now": now or None, "override": override or None}
     body: Json = {"text": prompt, "id": delivery or new_id("d")}
     body |= {field: value for field, value in chosen.items() if value is not None}
+    if key is not None:
+        from .signing import sign_send
+
+        body["signature"] = sign_send(
+            key,
+            home=str(context.home.path),
+            seat=seat,
+            delivery=str(body["id"]),
+            text=prompt,
+            request=request or "",
+            is_urgent=now,
+            override=override,
+        )
     try:
         return record(context.call("POST", at("seats", seat, "prompts"), body=body))
     except InspanError as error:

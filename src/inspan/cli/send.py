@@ -30,6 +30,11 @@ def build_send(parser: Parser) -> None:
     parser.add_argument(
         "--request", metavar="ID", help="the request that it is an attempt at; the first prompt opens it"
     )
+    parser.add_argument(
+        "--sign",
+        metavar="KEY",
+        help="sign it with your SSH key (the private one, or the public one where your SSH agent has the other)",
+    )
     when = parser.add_mutually_exclusive_group()
     when.add_argument(
         "--queue", action="store_true", help="wait for the turn that runs to end (as without any of these)"
@@ -86,6 +91,7 @@ def _send(context: Context, args: Namespace) -> int:
         request=args.request,
         now=args.now,
         override=args.override,
+        key=args.sign,
     )
     if not args.wait:
         if context.output.is_json:

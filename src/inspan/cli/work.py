@@ -6,7 +6,7 @@ from .amounts import counted
 from .arguments import Namespace, Parser
 from .context import Context, at
 from .fields import Json, flag, number, record, records, text
-from .output import Output, bold, cut, dim, toned, warn
+from .output import Output, Piece, bold, cut, dim, good, toned, warn
 from .phrases import since
 
 __all__ = ["build_cancel", "build_deliveries", "build_delivery", "build_turns"]
@@ -70,13 +70,21 @@ def _deliveries(context: Context, args: Namespace) -> int:
                     toned(text(one, "state")),
                     toned(_outcome(one)),
                     since(text(one, "queued_at")),
-                    text(one, "sender") or dim("unknown"),
+                    _origin(one),
                     dim(cut(text(one, "text"), 60)),
                 ]
                 for one in deliveries
             ],
         )
     return 0
+
+
+def _origin(delivery: Json) -> Piece:
+    """Whose it surely is: by a signature that was checked, or by the connection of a seat's harness."""
+    sender, signer = text(delivery, "sender"), text(delivery, "signed_by")
+    if signer:
+        return good(f"{signer} (signed)" + (f" by way of {sender}" if sender else ""))
+    return sender or dim("unknown")
 
 
 def _outcome(delivery: Json) -> str:

@@ -257,6 +257,7 @@ class Client(SeatCalls, RequestCalls, HookCalls, ResourceCalls, TerminalCalls):
         request: str | None = None,
         now: bool = False,
         override: str = "",
+        signature: str = "",
     ) -> DeliveryView:
         """Has a prompt delivered, and starts the seat's harness where none runs.
 
@@ -269,6 +270,7 @@ class Client(SeatCalls, RequestCalls, HookCalls, ResourceCalls, TerminalCalls):
             now: Type it into a console though a turn runs there, where the console takes that.
             override: Why it is to be typed though the console asks something or its state is unknown; it is
                 recorded first.
+            signature: An operator's, over `inspan.model.signed_send.signed_bytes`; the prompt then needs an `id`.
 
         Returns:
             The delivery, durably accepted.
@@ -277,7 +279,7 @@ class Client(SeatCalls, RequestCalls, HookCalls, ResourceCalls, TerminalCalls):
             UsageError: `unknown_seat`, `prompt_too_large`, or `delivery_conflict` where the id was used with
                 another text or seat.
         """
-        body = SendPrompt(text=text, id=id, request=request, now=now, override=override)
+        body = SendPrompt(text=text, id=id, request=request, now=now, override=override, signature=signature)
         return await self._wire.call("POST", _seat(name) + "/prompts", DeliveryView, body=body)
 
     async def wait_turn(self, delivery: str, *, timeout_s: float | None = None) -> TurnView | DeliveryView:

@@ -63,6 +63,8 @@ ERROR_CODES: dict[str, str] = {
     "message_has_controls": "The message has control characters, which could press keys in a console.",
     "message_is_command": "The message begins as a command of the console, which no model would get.",
     "message_has_newlines": "The message has several lines, and the console takes no paste.",
+    "signature_invalid": "The signature that a prompt came with does not count.",
+    "signing_unavailable": "OpenSSH's ssh-keygen is not there, or did not sign.",
     "typing_touched": "A person typed into the input line before the prompt in it was submitted.",
     "typing_swallowed": "Text that was typed did not show up in the console's input line.",
     "submit_ignored": "The keys that submit a prompt were not taken by the console.",

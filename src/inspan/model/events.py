@@ -33,7 +33,7 @@ from .session_events import (
     SessionsRequested,
 )
 from .turn import CallError, TurnOutcome, Usage
-from .turn_events import QueueReleased, TurnCorrected, TurnStuck
+from .turn_events import DeliverySigned, QueueReleased, TurnCorrected, TurnStuck
 
 __all__ = [
     "EVENT_VERSIONS",
@@ -385,6 +385,7 @@ Event = (
     | StopRequested
     | LaunchEnded
     | DeliveryQueued
+    | DeliverySigned
     | DeliveryHeld
     | DeliverySending
     | DeliverySent

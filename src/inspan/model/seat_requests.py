@@ -41,7 +41,8 @@ class SendPrompt(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
     `request` names the request that it is an attempt at; the first prompt that names one opens it. `now` types it
     into a console though a turn runs there. `override`, a reason that is recorded first, types it also where the
-    console asks something or its state is unknown.
+    console asks something or its state is unknown. `signature` is an operator's, over all of it, as
+    `inspan send --sign` makes it; one that does not count refuses the prompt.
     """
 
     text: str
@@ -49,6 +50,7 @@ class SendPrompt(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     request: str | None = None
     now: bool = False
     override: str = ""
+    signature: str = ""
 
 
 class AnswerPermission(

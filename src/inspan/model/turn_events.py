@@ -8,7 +8,7 @@ import msgspec
 
 from .turn import CallError, TurnOutcome
 
-__all__ = ["QueueReleased", "StuckAction", "StuckReason", "TurnCorrected", "TurnStuck"]
+__all__ = ["DeliverySigned", "QueueReleased", "StuckAction", "StuckReason", "TurnCorrected", "TurnStuck"]
 
 StuckReason = Literal["error_without_end", "active_run", "wedged"]
 """How a turn is stuck: an error was seen, and no end; the harness says that an earlier turn still runs; or that it
@@ -60,6 +60,18 @@ class TurnStuck(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, t
     restarts: int = 0
     after_s: float | None = None
     why_not: str = ""
+
+
+class DeliverySigned(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="delivery_signed"):
+    """A prompt came with a signature of one whose key the operator listed: it is surely theirs.
+
+    Attributes:
+        delivery: The delivery.
+        signer: Whose signature it is, by the name in the operator's list.
+    """
+
+    delivery: str
+    signer: str
 
 
 class QueueReleased(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="queue_released"):

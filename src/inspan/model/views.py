@@ -160,6 +160,7 @@ class DeliveryView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
         hint: The next thing to do, where it waits.
         request: The request that it is an attempt at.
         sender: The seat whose harness sent it; empty where that is not known, as from a person's shell.
+        signed_by: Whose signature it came with, and was checked; empty where it came with none.
     """
 
     id: str
@@ -176,6 +177,7 @@ class DeliveryView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     hint: str = ""
     request: str = ""
     sender: str = ""
+    signed_by: str = ""
 
 
 class TurnView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

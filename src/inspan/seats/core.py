@@ -11,7 +11,6 @@ from pathlib import Path
 
 import msgspec
 
-from inspan.model.delivery import DeliveryState
 from inspan.model.errors import HostError, InspanError, UsageError
 from inspan.model.ids import DELIVERY_ID, check_seat_name, new_id
 from inspan.model.plan import LaunchRequest
@@ -37,6 +36,7 @@ from . import inputs
 from .actor import SeatActor
 from .checks import check_same, check_workspace
 from .console_calls import ConsoleCalls, with_live_console
+from .delivery_view import show_delivery
 from .guidance import check_guidance
 from .harness_calls import HarnessCalls
 from .harnesses import Harnesses, HasLaunches, context_of, facts_of, find_mode, utc_now
@@ -48,9 +48,10 @@ from .senders import find_sender
 from .service import SeatService
 from .session_calls import SessionCalls, check_session
 from .sessions import check_not_active, fork_seat
+from .signers import Signers
 from .surroundings import SeatSurroundings
 from .ticking import note_time
-from .view import HarnessFacts, explain_seat, held_hint, show_seat
+from .view import HarnessFacts, explain_seat, show_seat
 
 __all__ = ["Seats", "open_seats"]
 
@@ -73,6 +74,7 @@ class Seats(HarnessCalls, HookCalls, RequestCalls, SessionCalls, ConsoleCalls, S
         )
         self._environ = environ
         self._launches = launches
+        self._signers = Signers(launches.parent)
         self._runner = LaunchRunner(store=store, planner=harnesses, launches=launches, environ=environ)
         self._actors: dict[str, SeatActor] = {}
         self._tasks: set[asyncio.Task[None]] = set()
@@ -239,6 +241,7 @@ class Seats(HarnessCalls, HookCalls, RequestCalls, SessionCalls, ConsoleCalls, S
                             is_urgent=request.now,
                             override=request.override,
                             sender=find_sender(peer, self.states()),
+                            signer=await self._signers.check(name, delivery, request),
                         )
                     )
                 else:
@@ -251,11 +254,11 @@ class Seats(HarnessCalls, HookCalls, RequestCalls, SessionCalls, ConsoleCalls, S
     async def list_deliveries(self, name: str, *, limit: int = 100) -> Sequence[DeliveryView]:
         """See `SeatService`."""
         self._known(name)
-        return [self._show_delivery(record) for record in self._store.deliveries(name, limit)]
+        return [show_delivery(self._store, record) for record in self._store.deliveries(name, limit)]
 
     async def get_delivery(self, delivery: str) -> DeliveryView:
         """See `SeatService`."""
-        return self._show_delivery(self._delivery(delivery))
+        return show_delivery(self._store, self._delivery(delivery))
 
     async def withdraw_delivery(self, delivery: str) -> DeliveryView:
         """See `SeatService`."""
@@ -421,31 +424,6 @@ class Seats(HarnessCalls, HookCalls, RequestCalls, SessionCalls, ConsoleCalls, S
         if actor is None or actor.console is None or view.console is None:
             return view
         return with_live_console(view, actor.console, actor.state)
-
-    def _show_delivery(self, record: DeliveryRecord) -> DeliveryView:
-        ahead = 0
-        if record.state in (DeliveryState.QUEUED, DeliveryState.HELD):
-            state = self._store.seat_state(record.seat)
-            if state is not None:
-                waiting = [p.delivery for p in state.queue]
-                ahead = waiting.index(record.id) if record.id in waiting else 0
-                ahead += state.in_flight is not None
-        turn = None if record.turn is None else self._store.turn(record.turn)
-        return DeliveryView(
-            id=record.id,
-            seat=record.seat,
-            state=record.state,
-            queued_at=record.queued_at,
-            text=record.text,
-            held=record.held,
-            turn=record.turn,
-            error=record.error,
-            ahead=ahead,
-            turn_outcome=None if turn is None else turn.outcome,
-            hint="" if record.held is None else held_hint(record.seat, record.held),
-            request=record.request,
-            sender=record.sender,
-        )
 
 
 @asynccontextmanager

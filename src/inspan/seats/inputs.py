@@ -96,7 +96,7 @@ class StopSeat(msgspec.Struct, frozen=True, kw_only=True):
 class QueuePrompt(msgspec.Struct, frozen=True, kw_only=True):
     """Accepts a prompt, perhaps an attempt at a request; the caller made sure that the id is new.
 
-    For `is_urgent`, `override` and `sender` see `events.DeliveryQueued`.
+    For `is_urgent`, `override` and `sender` see `events.DeliveryQueued`; `signer` is whose signature it came with.
     """
 
     delivery: str
@@ -105,6 +105,7 @@ class QueuePrompt(msgspec.Struct, frozen=True, kw_only=True):
     is_urgent: bool = False
     override: str = ""
     sender: str = ""
+    signer: str = ""
 
 
 class ReleaseQueue(msgspec.Struct, frozen=True, kw_only=True):

@@ -23,6 +23,7 @@ from inspan.model.permission import AnsweredBy
 from inspan.model.reports import PromptAccepted, PromptAnswered, PromptStarted, Reported
 from inspan.model.session import ResumeOutcome
 from inspan.model.turn import CallError, TurnOutcome
+from inspan.model.turn_events import DeliverySigned
 from inspan.plugin.last_words import read_last_words
 
 from .console_turns import DERIVED, check_typable, type_next
@@ -90,6 +91,9 @@ def queue_prompt(decision: Decision, command: QueuePrompt) -> None:
         rule="send",
         in_turn=False,
     )
+    if command.signer:
+        signed = DeliverySigned(delivery=command.delivery, signer=command.signer)
+        decision.emit(signed, source=Source.OPERATOR, rule="send.signed", in_turn=False)
     if not hold_newcomer(decision, command.delivery):
         go_on(decision)
 

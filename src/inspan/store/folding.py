@@ -37,7 +37,7 @@ from inspan.model.evidence import AUTHORITY
 from inspan.model.permission import AnsweredBy, Decision
 from inspan.model.state import SeatState
 from inspan.model.turn import CallError
-from inspan.model.turn_events import QueueReleased, TurnCorrected
+from inspan.model.turn_events import DeliverySigned, QueueReleased, TurnCorrected
 from inspan.model.views import PermissionView, TurnView
 
 from .records import DeliveryRecord, PermissionRecord, TurnRecord
@@ -74,6 +74,8 @@ def fold_records(tables: Projector, change: Change) -> None:
     match event:
         case DeliveryQueued():
             _queue(tables, change, event)
+        case DeliverySigned():
+            _sign(tables, change, event)
         case DeliveryHeld():
             _hold(tables, change, event)
         case DeliverySending():
@@ -124,6 +126,12 @@ def _queue(tables: Projector, change: Change, event: DeliveryQueued) -> None:
         sender=event.sender,
     )
     tables.deliveries.add(event.delivery, record, seat=change.draft.seat, position=change.position)
+
+
+def _sign(tables: Projector, change: Change, event: DeliverySigned) -> None:
+    record = tables.deliveries.get(event.delivery, change.draft.seat)
+    if record is not None and record.state is DeliveryState.QUEUED:
+        tables.deliveries.change(event.delivery, _set(record, signed_by=event.signer), is_open=True)
 
 
 def _hold(tables: Projector, change: Change, event: DeliveryHeld) -> None:

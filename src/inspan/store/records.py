@@ -96,6 +96,7 @@ class DeliveryRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
         error: What failed.
         request: The request that it is an attempt at.
         sender: The seat whose harness sent it; empty where that is not known.
+        signed_by: Whose signature it came with.
     """
 
     id: str
@@ -110,6 +111,7 @@ class DeliveryRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
     error: CallError | None = None
     request: str = ""
     sender: str = ""
+    signed_by: str = ""
 
     def __repr__(self) -> str:
         return f"DeliveryRecord({self.id}, {self.seat}, {self.state}, text=…)"

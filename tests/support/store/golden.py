@@ -111,7 +111,7 @@ from inspan.model.session_events import (
     SessionsRequested,
 )
 from inspan.model.turn import CallError, TurnOutcome, Usage, UsageKind
-from inspan.model.turn_events import QueueReleased, TurnCorrected, TurnStuck
+from inspan.model.turn_events import DeliverySigned, QueueReleased, TurnCorrected, TurnStuck
 
 __all__ = ["GOLDEN_FILE", "GOLDEN_VALUES", "GoldenRecord", "meant_by", "read_records"]
 
@@ -258,6 +258,7 @@ _VALUES: tuple[Event, ...] = (
         after_s=60.0,
         why_not="It was restarted 3 times.",
     ),
+    DeliverySigned(delivery="d_1", signer="ada@example.org"),
     QueueReleased(by="limit_reset"),
     AttentionRaised(
         code="permission_unanswerable",
