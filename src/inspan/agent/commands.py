@@ -1,0 +1,100 @@
+"""What a person can ask of the agent itself in a conversation: `/compact`, `/context`, `/plugins`, `/skills`.
+
+No model is asked, and nothing of it is sent to one.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from inspan.agent.agent import Agent
+from inspan.agent.plugins.contract import PluginStatus
+from inspan.agent.session import Session
+from inspan.model.errors import InspanError
+
+__all__ = ["COMMANDS", "Command", "command_in", "run_command"]
+
+
+class Command(NamedTuple):
+    """A command.
+
+    Attributes:
+        name: Its name, without the slash.
+        description: What it does.
+    """
+
+    name: str
+    description: str
+
+
+COMMANDS = (
+    Command("compact", "sum up the conversation so far, to make room"),
+    Command("context", "show the session's model, mode, usage and instructions' parts"),
+    Command("plugins", "show the runtime plugins and how they are"),
+    Command("skills", "show the skills that can be read"),
+)
+"""Every command, in the order of a list."""
+
+_NAMES = {command.name for command in COMMANDS}
+
+
+def command_in(text: str) -> str | None:
+    """The command that a prompt is, if it is one and nothing else."""
+    word = text.strip()
+    return word[1:] if word.startswith("/") and word[1:] in _NAMES else None
+
+
+async def run_command(agent: Agent, session: Session, name: str) -> str:
+    """Does it, and says what is to be shown: Markdown."""
+    match name:
+        case "compact":
+            return await _compact(session)
+        case "context":
+            return _context(agent, session)
+        case "plugins":
+            return _plugins(agent.runtime_plugin_status())
+        case _:
+            return _skills(agent)
+
+
+async def _compact(session: Session) -> str:
+    try:
+        done = await session.compact()
+    except InspanError as error:
+        return f"It could not be summed up: {error.message}"
+    if done is None:
+        return "There is nothing to sum up yet."
+    return f"Summed up: about {done.before_tokens} tokens before, {done.after_tokens} now.\n\n{done.summary}"
+
+
+def _context(agent: Agent, session: Session) -> str:
+    settings, usage = session.settings, session.usage
+    lines = [
+        f"- model: `{settings.model}`{f', effort {settings.effort}' if settings.effort else ''}",
+        f"- permission mode: `{settings.permission_mode.value}`, {len(session.rules)} rules",
+        f"- workspace: `{session.workspace}`",
+        f"- turns: {session.turns}; messages sent to the model: {len(session.messages)} of {len(session.transcript)}",
+        f"- tokens: {usage.input_tokens} in, {usage.output_tokens} out"
+        + (f"; cost ${usage.cost_usd:.4f}" if usage.cost_usd is not None else "; cost not known"),
+        f"- tools: {', '.join(tool.name for tool in agent.tools) or 'none'}",
+    ]
+    return "\n".join([*lines, "", _plugins(agent.runtime_plugin_status())])
+
+
+def _plugins(statuses: tuple[PluginStatus, ...]) -> str:
+    if not statuses:
+        return "No runtime plugins."
+    lines = ["| plugin | state | source | brings |", "|---|---|---|---|"]
+    for one in statuses:
+        state = f"{one.state} ({one.phase}: {one.error})" if one.phase else one.state
+        brings = ", ".join(f"{count} {kind}" for kind, count in one.contributions.items() if count)
+        lines.append(f"| {one.id} {one.version} | {state} | {one.source} | {brings or '-'} |")
+        lines += [f"| | {warning} | | |" for warning in one.warnings]
+    return "\n".join(lines)
+
+
+def _skills(agent: Agent) -> str:
+    skills = agent.skills.list()
+    if not skills:
+        return "No skills."
+    return "\n".join(f"- **{one.name}** ({one.origin}): {one.description}" for one in skills)
