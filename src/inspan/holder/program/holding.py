@@ -72,6 +72,7 @@ class Holder:
         if config.terminal is not None:
             sizes = Sizes(directory, *config.terminal, log)
             self._terminal = Terminal(harness.pid, sizes, self._input, self._output)
+        self._interests: dict[int, tuple[int, Any]] = {}
         self._is_released = False
         for handle in (harness.stdin, harness.stdout, harness.stderr):
             if handle >= 0:
@@ -191,6 +192,9 @@ class Holder:
                 mask |= selectors.EVENT_READ
             if mask:
                 wanted[client.connection.fileno()] = (mask, client)
+        if wanted == self._interests:
+            return
+        self._interests = wanted
         registered = self._selector.get_map()
         for key in list(registered.values()):
             # A number may meanwhile belong to another file, so `data` is compared as well.

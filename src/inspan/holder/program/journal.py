@@ -30,6 +30,7 @@ class Journal:
         self._starts: list[int] = []
         self._writer = -1
         self._reader = (-1, -1)
+        self._newest = (0, b"")  # what was written last, and where: who follows needs no file for it
         os.makedirs(directory, mode=0o700, exist_ok=True)
 
     def append(self, data: bytes) -> None:
@@ -39,6 +40,7 @@ class Journal:
 
     def flush(self) -> None:
         """Write what is pending; raises OSError with the rest kept."""
+        newest = (self.end, self.pending)
         while self.pending:
             if not self._starts or self.end - self._starts[-1] >= self.segment_bytes:
                 self._roll()
@@ -46,9 +48,13 @@ class Journal:
             count = os.write(self._writer, memoryview(self.pending)[:room])
             self.end += count
             self.pending = self.pending[count:]
+        self._newest = newest
 
     def read(self, offset: int, size: int) -> bytes:
         """Up to `size` bytes at `offset`, which must be kept; less at the end of a segment."""
+        begin, newest = self._newest
+        if begin <= offset < begin + len(newest):
+            return newest[offset - begin : offset - begin + size]
         start = next(start for start in reversed(self._starts) if start <= offset)
         if start == self._starts[-1]:
             return os.pread(self._writer, size, offset - start)

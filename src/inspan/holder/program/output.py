@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["READ_BYTES", "STDERR_FILE_BYTES", "ErrorOutput", "Log", "Output", "read_some"]
 
-READ_BYTES = 128 * 1024
+READ_BYTES = 64 * 1024  # a larger buffer is mapped and unmapped anew for each read
 STDERR_FILE_BYTES = 256 * 1024
 LOG_BYTES = 256 * 1024
 RETRY_S = 1.0

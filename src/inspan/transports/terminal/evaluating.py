@@ -123,13 +123,15 @@ class RuleBook:
     def _read(self, snapshot: Snapshot, trials: list[Trial] | None) -> Reading:
         look = _Look(snapshot)
         found: dict[str, Match] = {}
+        begun = self._processor_time()
         for compiled in self._rules:
             rule = compiled.rule
             if rule.name in self._suspended or (trials is None and compiled.question in found):
                 continue
-            begun = self._processor_time()
             match, why = look.try_rule(compiled)
-            if self._processor_time() - begun > RULE_BUDGET_S:
+            ended = self._processor_time()
+            begun, passed_s = ended, ended - begun
+            if passed_s > RULE_BUDGET_S:
                 self._suspended.add(rule.name)
                 match, why = None, "it took too long, and is not tried any more"
             if match is not None:
