@@ -6,12 +6,14 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, nullcontext
+from typing import cast
 
 from inspan.agent.cancelling import CancelSignal, CancelSource
 from inspan.agent.channel import Channel
 from inspan.agent.faults import is_fault
 from inspan.agent.models.catalogue import FoundModel
 from inspan.agent.models.contract import ModelEvent, ModelRequest
+from inspan.agent.models.failure import FailureKind, ModelFailure
 
 __all__ = ["open_answer"]
 
@@ -40,6 +42,8 @@ async def open_answer(
         stream = found.provider.stream(request, source.signal)
         try:
             async for event in stream:
+                if cast(object, event) is None:
+                    raise ModelFailure(FailureKind.GARBAGE, "The model provider gave nothing for an event.")
                 await channel.put(event)
         except BaseException as error:
             if not is_fault(error):
