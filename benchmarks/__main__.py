@@ -33,6 +33,8 @@ BENCHMARKS = (
     "cli_start",
     "hook_relay",
     "idle_daemon",
+    "app_start",
+    "app_next_task",
 )
 """The benchmarks in the order in which they run, never two at once."""
 
