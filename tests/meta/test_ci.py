@@ -27,7 +27,7 @@ def _run_ci(folder: Path, *, failing: str = "", leaking: str = "") -> subprocess
     make.write_text(SCRIPTED_MAKE, encoding="utf-8")
     make.chmod(0o755)
     environment = os.environ | {"PATH": f"{folder}:{os.environ['PATH']}", "TMPDIR": str(folder)}
-    environment |= {"FAILING": failing, "LEAKING": leaking}
+    environment |= {"FAILING": failing, "LEAKING": leaking, "INSPAN_NO_INSTALL": "1"}
     return subprocess.run(
         [ROOT / ".ci" / "run"], env=environment, capture_output=True, text=True, check=False, timeout=60
     )

@@ -94,21 +94,22 @@ class Served:
 
 
 @contextlib.contextmanager
-def serving(app: App, *, token: str = "") -> Generator[Served]:
+def serving(app: App, *, token: str = "", port: int = 0) -> Generator[Served]:
     """Serves an app on a free port of the loopback for the block; `token` is what calls use by themselves."""
     chosen = token or (app.grants[0].token if app.grants else "")
     try:
-        with serving_asgi(app.asgi(), token=chosen) as served:
+        with serving_asgi(app.asgi(), token=chosen, port=port) as served:
             yield served
     finally:
         app.close()
 
 
 @contextlib.contextmanager
-def serving_asgi(asgi: Asgi, *, token: str = "") -> Generator[Served]:
+def serving_asgi(asgi: Asgi, *, token: str = "", port: int = 0) -> Generator[Served]:
     """The same for any ASGI app."""
     listener = socket.socket()
-    listener.bind(("127.0.0.1", 0))
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listener.bind(("127.0.0.1", port))
     port = listener.getsockname()[1]
     server = uvicorn.Server(server_config(asgi, port=port))
     is_ready = threading.Event()

@@ -22,6 +22,7 @@ __all__ = [
     "Access",
     "describe_entity",
     "describe_module",
+    "describe_operation",
     "describe_record",
     "describe_relation",
     "describe_root",
@@ -133,6 +134,7 @@ def describe_module(model: AppModel, module: ModuleDecl, access: Access, *, show
     def build(entity_rows: Sequence[Row], operation_rows: Sequence[Row]) -> Level:
         moves = [f"describe/{module.name}/{{entity}}"]
         if operations:
+            moves.append(f"describe/{module.name}/{{operation}}")
             moves.append(f"{module.name} <operation> [--param value]")
         level = {
             "level": "module",
@@ -170,6 +172,19 @@ def describe_entity(model: AppModel, entity: EntityDecl, access: Access, *, show
         return _with_truncated(level, truncated, f"describe/{path}?all=true")
 
     return build(rows, 0) if show_all else _fit(build, rows, without="description")
+
+
+def describe_operation(operation: OperationDecl) -> Level:
+    """An operation that acts on no entity, with its parameters: what its module's level has no room for."""
+    place = f"{operation.module}/{operation.name}"
+    shown = operation_to_wire(operation, with_rules=False)
+    level: Level = {
+        "level": "operation",
+        "path": place,
+        **shown,
+        "next": [f"{operation.module} {operation.name}"],
+    }
+    return level if level_characters(level) <= BUDGET_CHARACTERS else _without(level, "description")
 
 
 def describe_record(model: AppModel, entity: EntityDecl, record: Mapping[str, Any], access: Access) -> Level:

@@ -8,11 +8,13 @@ from inspan.apps.model.app_model import EntityDecl
 from inspan.apps.model.describe import (
     describe_entity,
     describe_module,
+    describe_operation,
     describe_record,
     describe_relation,
     describe_root,
     find_names,
 )
+from inspan.apps.model.operations import OperationDecl
 
 from .calls import Call, Reply, refuse
 from .served import Served
@@ -47,13 +49,26 @@ def answer_describe(served: Served, call: Call, segments: tuple[str, ...]) -> Re
     if len(segments) == 1:
         return _level(describe_module(served.model, module, access, show_all=show_all))
     entity = served.model.entity_by_name.get(segments[1])
+    operation = served.model.operation_by_name.get(segments[1])
+    if entity is None and operation is not None and (operation.module, operation.entity) == (module.name, ""):
+        return _operation_level(served, call, operation, segments)
     if entity is None or entity.module != module.name:
         raise refuse(404, "unknown_entity", f'There is no entity "{segments[1][:60]}" in "{module.name}".')
     if len(segments) == 2:
         if not access.can_read(entity.name):
-            raise _may_not_read(served, call, entity)
+            raise _may_not(served, call, f"data:{entity.name}:read")
         return _level(describe_entity(served.model, entity, access, show_all=show_all))
     return _record_level(served, call, entity, segments[2:])
+
+
+def _operation_level(
+    served: Served, call: Call, operation: OperationDecl, segments: tuple[str, ...]
+) -> Reply:
+    if len(segments) > 2:
+        raise refuse(404, "usage", "Nothing is below an operation.")
+    if not served.gate.caller_of(call).scopes.can_run(operation.name):
+        raise _may_not(served, call, f"op:{operation.name}")
+    return _level(describe_operation(operation))
 
 
 def _record_level(served: Served, call: Call, entity: EntityDecl, rest: tuple[str, ...]) -> Reply:
@@ -75,14 +90,13 @@ def _record_level(served: Served, call: Call, entity: EntityDecl, rest: tuple[st
         )
     target = served.model.entity_by_name[relation.entity]
     if not caller.scopes.can_read(target.name):
-        raise _may_not_read(served, call, target)
+        raise _may_not(served, call, f"data:{target.name}:read")
     ids: Any = record[relation.name]
     pointed = served.records.get_many(target, [str(one) for one in ids]) if isinstance(ids, list) else []  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
     return _level(describe_relation(entity, rest[0], relation.name, target, pointed))
 
 
-def _may_not_read(served: Served, call: Call, entity: EntityDecl) -> Exception:
-    scope = f"data:{entity.name}:read"
+def _may_not(served: Served, call: Call, scope: str) -> Exception:
     if served.gate.caller_of(call).credential_id == "anonymous":
         return served.gate.challenge("This app needs")
     return refuse(403, "insufficient_scope", f"The credential does not hold {scope}.", required=scope)
