@@ -23,7 +23,6 @@ from inspan.agent.plugins.rooms import (
 )
 from inspan.agent.plugins.services import PluginServices
 from inspan.agent.threads import run_in_thread
-from inspan.model.errors import PluginError
 
 __all__ = ["OwnedContext"]
 
@@ -43,7 +42,6 @@ class OwnedContext:
     def __init__(self, own: Ownership, services: PluginServices, config: Any) -> None:
         self._own = own
         self._services = services
-        self._is_disposed = False
         self.config = config
         self.tools = ToolRoom(own=own, services=services)
         self.skills = SkillRoom(own=own, services=services)
@@ -54,8 +52,6 @@ class OwnedContext:
         self.prompts = PromptRoom(own=own, services=services)
         self.pages = PageRoom(own=own, services=services)
         self.logger = logging.getLogger(f"inspan.agent.plugin.{own.owner}")
-        self.starts: list[Step] = []
-        self.disposers: list[Step] = []
 
     @property
     def signal(self) -> CancelSignal:
@@ -81,7 +77,7 @@ class OwnedContext:
             PluginError: `plugin_setup_over`.
         """
         with self._own.registering("starts"):
-            self.starts.append(start)
+            self._own.starts.append(start)
 
     def on_dispose(self, dispose: Step) -> None:
         """Runs `dispose` when the plugin stops, latest first. It may be called until the disposers begin to run.
@@ -89,18 +85,7 @@ class OwnedContext:
         Raises:
             PluginError: `plugin_stopped`: close what was acquired yourself, the plugin is gone.
         """
-        if self._is_disposed:
-            raise PluginError(
-                f"'{self._own.owner}' has stopped, and nothing would run its disposer.",
-                code="plugin_stopped",
-                hint="Close at once what was acquired.",
-                detail={"owner": self._own.owner},
-            )
-        self.disposers.append(dispose)
-
-    def end(self) -> None:
-        """Takes no more disposers: they were all run. Calling it twice is safe."""
-        self._is_disposed = True
+        self._own.add_disposer(dispose)
 
     async def run_sync(self, work: Callable[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> _R:
         """Runs blocking work in a thread, so that it does not stall the agent."""

@@ -124,10 +124,10 @@ class PluginLife:
 
     async def start(self) -> None:
         """Runs what it wants run when all setups are done. If that fails, everything is taken back."""
-        owner, context = cast(PluginOwner, self._owner), cast(OwnedContext, self._context)
+        owner = cast(PluginOwner, self._owner)
         budget = Budget(self._limits.start_s)
-        while context.starts:
-            fault = await owner.run(context.starts.pop(0), budget.left_s)
+        while self._own.starts:
+            fault = await owner.run(self._own.starts.pop(0), budget.left_s)
             if fault:
                 self._fail("start", fault)
                 self._note_what_remains(owner)
@@ -151,18 +151,18 @@ class PluginLife:
             self.state = "stopped"
         self._own.end_setup()
         self._own.lease.stop()
-        context, owner = self._context, self._owner
-        if context is not None and owner is not None:
+        owner = self._owner
+        if owner is not None:
             budget = Budget(self._limits.stop_s)
-            await self._drain(budget, is_last=not context.disposers)
+            await self._drain(budget, is_last=not self._own.disposers)
             self._own.revert()
-            context.end()
-            while context.disposers:
-                step = context.disposers.pop()
+            self._own.begin_disposing()
+            while self._own.disposers:
+                step = self._own.disposers.pop()
                 if not owner.is_usable:
                     owner.end()
                     self._owner = owner = self._new_owner()
-                await self._dispose(owner, step, budget.share_s(is_last=not context.disposers))
+                await self._dispose(owner, step, budget.share_s(is_last=not self._own.disposers))
             owner.end()
             await owner.ended(budget.left_s)
         if self._module is not None:
@@ -248,13 +248,12 @@ class PluginLife:
         self._own.end_setup()
         self._own.lease.stop()
         self._own.revert()
-        context = cast(OwnedContext, self._context)
-        context.end()
+        self._own.begin_disposing()
         budget = Budget(self._limits.stop_s)
-        while context.disposers:
-            step = context.disposers.pop()
+        while self._own.disposers:
+            step = self._own.disposers.pop()
             try:
-                async with asyncio.timeout(budget.share_s(is_last=not context.disposers)):
+                async with asyncio.timeout(budget.share_s(is_last=not self._own.disposers)):
                     await _as_coroutine(step)
             except BaseException as error:
                 if not is_fault(error):

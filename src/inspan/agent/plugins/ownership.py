@@ -8,6 +8,7 @@ from contextlib import contextmanager
 
 from inspan.agent.faults import fault_name, is_fault
 from inspan.agent.leases import OwnerLease
+from inspan.agent.plugins.owner import Step
 from inspan.model.errors import PluginError
 
 __all__ = ["Ownership"]
@@ -28,6 +29,9 @@ class Ownership:
         self.is_required = is_required
         self.lease = OwnerLease(owner)
         self.warnings: list[str] = []
+        self.starts: list[Step] = []
+        self.disposers: list[Step] = []
+        self._is_disposing = False
         self._undos: list[tuple[str, Callable[[], None]]] = []
         self._is_setting_up = False
 
@@ -66,6 +70,25 @@ class Ownership:
                 hint="Register everything before setup returns.",
                 detail={"owner": self.owner, "kind": kind},
             )
+
+    def add_disposer(self, dispose: Step) -> None:
+        """Adds what is run at the end, before those that are there.
+
+        Raises:
+            PluginError: `plugin_stopped`: the end has begun.
+        """
+        if self._is_disposing:
+            raise PluginError(
+                f"'{self.owner}' has stopped, and nothing would run its disposer.",
+                code="plugin_stopped",
+                hint="Close at once what was acquired.",
+                detail={"owner": self.owner},
+            )
+        self.disposers.append(dispose)
+
+    def begin_disposing(self) -> None:
+        """Takes no more disposers. Calling it twice is safe."""
+        self._is_disposing = True
 
     def keep(self, kind: str, undo: Callable[[], None]) -> None:
         """Notes what was registered and how it is taken back."""
