@@ -33,8 +33,10 @@ T = TypeVar("T")
 _APP = """\
 import os
 from inspan.apps.author import App, json, text
+from inspan.apps.server.rates import RateLimits
 
-app = App(lease_s=float(os.environ.get("ISP_LEASE_S", "60")))
+# A test looks more often in a minute than an app would allow.
+app = App(lease_s=float(os.environ.get("ISP_LEASE_S", "60")), limits=RateLimits(data=10**6, ops=10**6))
 desk = app.module("desk", "Where work comes from.")
 notes = desk.entity("notes", {"title": text(required=True, max=200)})
 app.event("work.wanted", "Somebody wants something done.")
@@ -90,6 +92,11 @@ match how:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         subprocess.Popen([sys.executable, "-c", "import signal, time; signal.signal(15, 1); time.sleep(600)"])
         time.sleep(600)
+    case "late":
+        while not Path(os.environ["ISP_AGENT_LOG"] + ".go").exists():
+            time.sleep(0.05)
+        done = report("complete", task, "--result", '{"by":"the late agent"}')
+        note(f"answered {done.returncode} {done.stdout.strip()}")
     case "report-and-hang":
         report("complete", task, "--result", "{}")
         time.sleep(600)
@@ -245,12 +252,20 @@ class Ground:
         """One look at the queue, with a fast pulse."""
         return self.bridge("start", "--once", "--harness", "scripted", "--heartbeat", "250", *words)
 
-    def start_bridge(self, *words: str) -> subprocess.Popen[str]:
+    def twin(self) -> Path:
+        """A second folder of the same app, as another checkout of it would be; its bridge knows nothing of the first."""
+        folder = self.root / "twin"
+        folder.mkdir()
+        for name in ("manifest.json", ".agent-token"):
+            (folder / name).write_bytes((self.folder / name).read_bytes())
+        return folder
+
+    def start_bridge(self, *words: str, folder: Path | None = None) -> subprocess.Popen[str]:
         """Starts a bridge in the foreground."""
         fast = ("--interval", "250", "--heartbeat", "250", "--harness", "scripted")
         with (self.root / "bridge-out.log").open("ab") as log:
             process = subprocess.Popen(
-                self._words(("start", "--foreground", *fast, *words)),
+                self._words(("start", "--foreground", *fast, *words), folder),
                 env=self.environ,
                 stdin=subprocess.DEVNULL,
                 stdout=log,
@@ -307,8 +322,8 @@ class Ground:
                     end(int(note["pid"]), signal.SIGKILL)
         self.kill_app()
 
-    def _words(self, words: tuple[str, ...]) -> list[str]:
-        return [find_program("agent-app"), str(self.folder), "bridge", *words]
+    def _words(self, words: tuple[str, ...], folder: Path | None = None) -> list[str]:
+        return [find_program("agent-app"), str(folder or self.folder), "bridge", *words]
 
     def _prepare(self) -> None:
         self.folder.mkdir()
