@@ -145,9 +145,8 @@ class _Turn:
                 return self._ended(StopReason.CANCELLED)
             await self._make_room(is_overflow=False)
             answer = await self._ask()
-            if answer.failure and answer.failure.kind is FailureKind.CONTEXT:
-                if not await self._make_room(is_overflow=True):
-                    return self._failed(answer.failure)
+            is_too_long = answer.failure is not None and answer.failure.kind is FailureKind.CONTEXT
+            if is_too_long and await self._make_room(is_overflow=True):
                 answer = await self._ask()
             result = await self._go_on(answer)
             if result is not None:
@@ -171,12 +170,12 @@ class _Turn:
                     is_partial=is_partial,
                 )
             )
-        if answer.failure is not None:
-            return self._failed(answer.failure)
         if self._ports.cancel.is_set:
             if calls and not is_partial:
                 await self._record(_results(calls, {}))
             return self._ended(StopReason.CANCELLED)
+        if answer.failure is not None:
+            return self._failed(answer.failure)
         if answer.finish == "max_tokens":
             return self._ended(StopReason.MAX_TOKENS, "The answer was cut by the model's longest length.")
         if answer.finish == "refused":

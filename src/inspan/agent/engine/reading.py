@@ -42,9 +42,7 @@ async def open_answer(
         stream = found.provider.stream(request, source.signal)
         try:
             async for event in stream:
-                if cast(object, event) is None:
-                    raise ModelFailure(FailureKind.GARBAGE, "The model provider gave nothing for an event.")
-                await channel.put(event)
+                await channel.put(_something(event))
         except BaseException as error:
             if not is_fault(error):
                 raise
@@ -80,3 +78,9 @@ async def open_answer(
                 _, pending = await asyncio.wait({task}, timeout=grace_s)
                 if pending:
                     _LOG.warning("A model's stream of '%s' did not end when it was cancelled.", found.owner)
+
+
+def _something(event: ModelEvent) -> ModelEvent:
+    if cast(object, event) is None:  # in the channel, nothing is its end
+        raise ModelFailure(FailureKind.GARBAGE, "The model provider gave nothing for an event.")
+    return event

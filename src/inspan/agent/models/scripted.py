@@ -225,7 +225,7 @@ class _Stage:
             raise ScriptedModelError("the script said so")
         if kind not in tuple(FailureKind):
             raise _unreadable(f"fail {text}")
-        raise ModelFailure(FailureKind(kind), f"The script failed with {kind!r}.", retry_after_s=0.0)
+        raise ModelFailure(FailureKind(kind), f"The script failed with {kind!r}.")
 
 
 def _place_in_turn(messages: Sequence[Message]) -> tuple[str, int]:

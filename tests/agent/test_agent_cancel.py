@@ -1,0 +1,153 @@
+"""A turn can be cancelled at any instant, and the conversation is whole afterwards."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from msgspec import structs
+
+from inspan.agent.conversation import AssistantMessage, CallPart, Message, ToolMessage, UserMessage
+from inspan.agent.engine.contract import Retrying, StopReason
+from inspan.agent.events import PermissionAsked, TextDelta, ToolStarted, TurnEnded
+from inspan.agent.permissions.values import Answer, PermissionQuestion
+from inspan.agent.tools.contract import ToolCallContext
+from inspan.agent.values import JsonObject, ToolResult
+from support.agent_ground import QUICK, make_tool, open_agent, script, temporary_folder
+
+STORY = script(
+    "think about it",
+    "say 4: I make some calls",
+    'call slow {"text": "a"}',
+    'call slow {"text": "b"}',
+    'call look {"text": "c"}',
+    "call nothing {}",
+    "---",
+    "fail unavailable once",
+    "say 3: and more",
+    'call slow {"text": "d"}',
+    "---",
+    "say 3: that is all",
+)
+"""A turn of many moments: thinking, text, calls that wait, questions, a call of no tool, a repetition."""
+
+
+def assert_whole(messages: tuple[Message, ...]) -> None:
+    """Every call has its result, in the message after it, and nothing else has one."""
+    for index, message in enumerate(messages):
+        calls: list[str] = []
+        if isinstance(message, AssistantMessage):
+            calls = [part.call.id for part in message.parts if isinstance(part, CallPart)]
+            assert not (message.is_partial and calls)
+        following = messages[index + 1] if index + 1 < len(messages) else None
+        results = [one.call_id for one in following.results] if isinstance(following, ToolMessage) else []
+        assert results == calls
+
+
+async def _slow(arguments: JsonObject, ctx: ToolCallContext) -> ToolResult:
+    for step in range(3):
+        ctx.progress(f"step {step}")
+        await asyncio.sleep(0)
+    return ToolResult.of_text("done")
+
+
+async def _answer(question: PermissionQuestion) -> Answer:
+    for _ in range(3):
+        await asyncio.sleep(0)
+    return Answer.ALLOW_ONCE
+
+
+@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.integers(0, 45), st.integers(0, 6), st.booleans())
+def test_cancelling_after_any_event_leaves_a_whole_conversation_and_a_session_that_goes_on(
+    after: int, steps: int, is_task_cancelled: bool
+) -> None:
+    async def story(folder: Path) -> None:
+        tools = [make_tool("slow", _slow), make_tool("look", _slow, read_only=True)]
+        async with open_agent(folder, tools=tools, responder=_answer) as agent:
+            session = await agent.new_session()
+
+            async def watch() -> TurnEnded:
+                async with session.prompt(STORY) as turn:
+                    seen = 0
+                    while seen < after and (await anext(turn, None)) is not None:
+                        seen += 1
+                    for _ in range(steps):
+                        await asyncio.sleep(0)
+                    if is_task_cancelled:
+                        own = asyncio.current_task()
+                        assert own is not None
+                        own.cancel()
+                        await asyncio.sleep(0)
+                    session.cancel()
+                    return await turn.wait()
+
+            watching = asyncio.create_task(watch())
+            await asyncio.wait({watching})
+            assert watching.cancelled() is is_task_cancelled
+            if not is_task_cancelled:
+                assert watching.result().stop_reason in (StopReason.CANCELLED, StopReason.END_TURN)
+            assert not session.is_running
+            assert_whole(session.transcript)
+            kept = session.transcript
+            assert (await session.run("and now?")).stop_reason is StopReason.END_TURN
+            assert_whole(session.transcript)
+            await session.close()
+            again = await agent.resume_session(session.id)
+            assert again.transcript[: len(kept)] == kept
+            assert_whole(again.transcript)
+
+    with temporary_folder() as path:
+        asyncio.run(story(Path(path)))
+
+
+@pytest.mark.parametrize("moment", ["text", "tool", "question", "retry"])
+def test_a_cancel_is_heeded_wherever_the_turn_waits_for_ever(moment: str) -> None:
+    async def never(arguments: JsonObject, ctx: ToolCallContext) -> ToolResult:
+        await asyncio.Event().wait()
+        return ToolResult()
+
+    async def nobody(question: PermissionQuestion) -> Answer:
+        await asyncio.Event().wait()
+        return Answer.ALLOW_ONCE
+
+    async def story(folder: Path) -> None:
+        tools = [make_tool("look", never, read_only=True), make_tool("change", never)]
+        lines, awaited = {
+            "text": (["say x", "wait forever"], TextDelta),
+            "tool": (["call look {}"], ToolStarted),
+            "question": (["call change {}"], PermissionAsked),
+            "retry": (["fail unavailable"], Retrying),
+        }[moment]
+        patient = structs.replace(
+            QUICK, engine=structs.replace(QUICK.engine, first_wait_s=1e6, longest_wait_s=1e6)
+        )
+        async with open_agent(folder, tools=tools, responder=nobody, limits=patient) as agent:
+            session = await agent.new_session()
+            turn = session.prompt(script(*lines))
+            async for event in turn:
+                if isinstance(event, awaited):
+                    turn.cancel()
+            assert (await turn.wait()).stop_reason is StopReason.CANCELLED
+            assert_whole(session.transcript)
+            assert isinstance(session.transcript[0], UserMessage)
+            assert (await session.run("next")).stop_reason is StopReason.END_TURN
+
+    with temporary_folder() as path:
+        asyncio.run(story(Path(path)))
+
+
+def test_a_cancel_before_the_first_step_keeps_nothing() -> None:
+    async def story(folder: Path) -> None:
+        async with open_agent(folder) as agent:
+            session = await agent.new_session()
+            turn = session.prompt("hello")
+            turn.cancel()
+            assert (await turn.wait()).stop_reason is StopReason.CANCELLED
+            assert session.transcript == ()
+
+    with temporary_folder() as path:
+        asyncio.run(story(Path(path)))
