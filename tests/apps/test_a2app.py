@@ -483,6 +483,12 @@ def test_a_task_goes_through_its_life(kanban: Board) -> None:
     assert a2app(kanban.ref, "tasks", "cancel", task).status == 1
     assert a2app(kanban.ref, "tasks", "get", task).json["result"] == {"text": "short"}
     assert a2app(kanban.ref, "tasks", "get", "tsk_none").status == 1
+    for result in ("[1]", '"words"'):
+        more = kanban.app.trigger("card.due_soon", {"of": result}, capability="any").task_id
+        assert more is not None
+        assert a2app(kanban.ref, "tasks", "claim", more).status == 0
+        done = a2app(kanban.ref, "tasks", "complete", more, "--result", result)
+        assert (done.status, done.json["result"]) == (0, json.loads(result))
     other = kanban.app.trigger("card.due_soon", {}, capability="fail").task_id
     assert other is not None
     assert a2app(kanban.ref, "tasks", "claim", other).status == 0

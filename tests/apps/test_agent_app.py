@@ -292,6 +292,25 @@ def test_after_the_app_was_killed_it_is_served_anew(todo: Path) -> None:
     assert "alreadyRunning" not in again
 
 
+@pytest.mark.requirement("P9")
+def test_a_serve_that_is_killed_half_way_leaves_nothing_that_the_next_one_cannot_clear(todo: Path) -> None:
+    _pipeline(todo, start='echo $$ > started; exec "$A2APP_PYTHON" -I -c "import time; time.sleep(600)"')
+    program = subprocess.Popen([find_program("agent-app"), str(todo), "serve"], stderr=subprocess.DEVNULL)
+    deadline = time.monotonic() + 60
+    while not (todo / "started").exists() or not (todo / "started").read_text().strip():
+        assert time.monotonic() < deadline, "it was not started"
+    program.kill()
+    program.wait()
+    left = int((todo / "started").read_text())
+    assert is_alive(left)
+    assert (todo / ".a2app" / "serve.lock").exists()
+    _pipeline(todo, start='exec "$A2APP_PYTHON" serve.py')
+    served = agent_app(str(todo), "serve")
+    assert served.status == 0, served.err
+    _wait_until_gone(left)
+    assert agent_app(str(todo), "stop").json["stopped"] == served.json["pid"]
+
+
 @pytest.mark.parametrize(
     ("start", "said"),
     [

@@ -242,8 +242,8 @@ def _start(folder: Folder, lock: Lock, *, installs: bool) -> Served:
 
 
 def _unrecorded(folder: Folder) -> AppRecord | None:
-    """What `serve` started and did not come to write down: known by the data folder that it was given, and by
-    being the first of a session of its own."""
+    """What `serve` started and did not come to write down: it was given the app's data folder, is the first of a
+    session of its own, and holds the app's port."""
     import os
 
     import psutil
@@ -255,7 +255,10 @@ def _unrecorded(folder: Folder) -> AppRecord | None:
             given = one.environ()
         except (psutil.Error, OSError):
             continue
-        if given.get("A2APP_DATA_DIR") == str(data_folder(folder)) and given.get("A2APP_ENV") == "live":
+        is_given = (
+            given.get("A2APP_DATA_DIR") == str(data_folder(folder)) and given.get("A2APP_ENV") == "live"
+        )
+        if is_given and _listens(one.pid, folder.port):
             return AppRecord(one.pid, birth_of(one.pid), folder.port, False, {})
     return None
 

@@ -10,7 +10,7 @@ from inspan.apps.programs.words import Words
 
 from .answers import print_reply
 from .session import Session
-from .values import read_json_object
+from .values import read_json_value
 
 __all__ = ["CLAIM_VARIABLE", "USAGE", "check_tasks", "run_tasks"]
 
@@ -22,7 +22,7 @@ a2app APP tasks next [--wait MS] [--capability NAME …] [--no-claim] [--as CRED
 a2app APP tasks get ID
 a2app APP tasks claim ID [--as CREDENTIAL]
 a2app APP tasks progress ID [--step TEXT] [--percent N] [--ask QUESTION]
-a2app APP tasks complete ID --result OBJECT | --reason CODE
+a2app APP tasks complete ID --result JSON | --reason CODE
 a2app APP tasks cancel ID"""
 
 _VERBS = {"poll": 1, "next": 1, "get": 2, "claim": 2, "progress": 2, "complete": 2, "cancel": 2}
@@ -93,7 +93,7 @@ def run_tasks(session: Session, words: Words) -> int:
                 raise Misused(
                     "A task is closed with --result or with --reason, and not with both.", hint=USAGE
                 )
-            value = read_json_object(result, "result") if result is not None else None
+            value = read_json_value(result, "result") if result is not None else None
             return print_reply(client.complete(task, result=value, reason=reason, claimed_at=_claim_of(task)))
         case _:
             words.done(places=2, usage=USAGE)

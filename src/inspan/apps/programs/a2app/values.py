@@ -15,12 +15,24 @@ from .dates import app_now, read_date
 from .labels import LabelBook
 from .session import Session
 
-__all__ = ["Fields", "read_json_object", "resolve_values", "value_of_text"]
+__all__ = ["Fields", "read_json_object", "read_json_value", "resolve_values", "value_of_text"]
 
 Fields = Mapping[str, JsonObject]
 """Name to definition, as describe shows an entity's fields and an operation's parameters."""
 
 _NUMBER = re.compile(r"-?(0|[1-9]\d{0,14})(\.\d+)?([eE][+-]?\d{1,3})?")
+
+
+def read_json_value(text: str, flag: str) -> object:
+    """What a flag holds as JSON.
+
+    Raises:
+        Misused: It is no JSON.
+    """
+    try:
+        return json.loads(text, parse_constant=_no_constant)
+    except (ValueError, RecursionError):
+        raise Misused(f"--{flag} takes JSON.", hint=f'Such as --{flag} \'{{"title": "Milk"}}\'.') from None
 
 
 def read_json_object(text: str, flag: str) -> JsonObject:
@@ -29,10 +41,7 @@ def read_json_object(text: str, flag: str) -> JsonObject:
     Raises:
         Misused: It is no JSON object.
     """
-    try:
-        value: object = json.loads(text, parse_constant=_no_constant)
-    except (ValueError, RecursionError):
-        value = None
+    value = read_json_value(text, flag)
     if not isinstance(value, dict):
         raise Misused(f"--{flag} takes a JSON object.", hint=f'Such as --{flag} \'{{"title": "Milk"}}\'.')
     return cast(JsonObject, value)
