@@ -29,6 +29,7 @@ from inspan.agent.plugins.contract import PluginStatus, PromptContext
 from inspan.agent.plugins.entries import InlinePlugins
 from inspan.agent.plugins.life import PluginLimits
 from inspan.agent.plugins.opening import PluginChoice
+from inspan.agent.plugins.packages import PackageStatus
 from inspan.agent.registering import Registering
 from inspan.agent.registries import PageRegistry, ToolRegistry
 from inspan.agent.session import EFFORTS, Session, SessionGround, SessionLimits
@@ -270,6 +271,10 @@ class Agent:
         """The skills that there are."""
         return self._extensions.skills
 
+    def package_status(self) -> tuple[PackageStatus, ...]:
+        """What is known of every declarative package of the home."""
+        return self._extensions.packages()
+
     def runtime_plugin_status(self) -> tuple[PluginStatus, ...]:
         """What is known of every plugin that is listed, also after the agent was closed."""
         return self._extensions.status()
@@ -331,8 +336,10 @@ class Agent:
     async def fork_session(self, session_id: str) -> Session:
         """Begins a session with a copy of another one's conversation, settings and rules.
 
+        Of a session that another process has open, the turn that runs there is left out.
+
         Raises:
-            HarnessError: `session_missing`, or `session_in_use` if another process has it open.
+            HarnessError: `session_missing`.
             UsageError: `turn_running`, `agent_closed`.
             StoreError: It cannot be read or kept.
         """

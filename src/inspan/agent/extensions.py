@@ -14,6 +14,7 @@ from inspan.agent.plugins.contract import PluginStatus, PromptContext
 from inspan.agent.plugins.host import PluginHost
 from inspan.agent.plugins.life import PluginLimits
 from inspan.agent.plugins.opening import PluginChoice, plan_plugins
+from inspan.agent.plugins.packages import PackageStatus, find_packages
 from inspan.agent.plugins.services import PluginServices
 from inspan.agent.prompting import (
     BASE_PROMPT,
@@ -65,10 +66,18 @@ class Extensions:
         self._limits = limits
         self._plan = plan_plugins(choice, home=ground.home, workspace=ground.workspace)
         own = ground.home / "agent"
-        self.skills = SkillCatalogue(workspace=ground.workspace, user_folder=own / "skills")
+        self._packages = find_packages(ground.home)
+        self.skills = SkillCatalogue(
+            workspace=ground.workspace,
+            user_folder=own / "skills",
+            configured=[one.skills for one in self._packages if one.skills is not None],
+        )
         self.prompts = PromptAssembler()
         self.prompts.add(*guidance_source())
         self.prompts.add(skills_source(self.skills), "builtin")
+        for package in self._packages:
+            for source in package.prompts:
+                self.prompts.add(source, f"package:{package.status.name}")
         self.pages = PageRegistry()
         self.auth = AuthRegistry(CredentialStore(own / "credentials.json"))
         services = PluginServices(
@@ -103,6 +112,10 @@ class Extensions:
     def status(self) -> tuple[PluginStatus, ...]:
         """Every plugin that is listed."""
         return self._host.status()
+
+    def packages(self) -> tuple[PackageStatus, ...]:
+        """Every declarative package of the home."""
+        return tuple(one.status for one in self._packages)
 
     async def open(self) -> None:
         """Brings the plugins up.

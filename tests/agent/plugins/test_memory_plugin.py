@@ -38,9 +38,8 @@ def test_a_note_that_one_session_keeps_stands_in_the_prompt_and_on_the_page_of_t
             await session.run(script(SAVE, "---", "say kept"))
             page = await agent.pages.read("memory", cancel)
         async with open_agent(tmp_path, is_ephemeral=is_ephemeral) as agent:
-            again = await agent.pages.read("memory", cancel)
+            again: Any = await agent.pages.read("memory", cancel)
             assert again == page
-            assert isinstance(again, dict)
             (note,) = again["notes"]
             assert (note["name"], note["scope"], note["summary"]) == ("tabs", "workspace", "Tabs, not blanks")
             await agent.pages.act("memory", "delete", {"name": "tabs", "scope": "workspace"}, cancel)
