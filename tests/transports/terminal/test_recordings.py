@@ -76,8 +76,11 @@ def test_no_line_of_a_rule_can_be_broken_or_left_out_without_a_fixture_that_fail
 DRAFTS = [
     (harness, recorded)
     for harness, recorded in SETS
-    if recorded.provenance == "live" and recorded.terminal == "answering"
+    if recorded.provenance == "live"
+    and recorded.terminal == "answering"
+    and any(state.state == "idle" for state in recorded.states.values())
 ]
+"""Sets that were recorded beyond the sign-in, so that they have an input line."""
 
 
 @pytest.mark.requirement("H-C22")
