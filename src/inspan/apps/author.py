@@ -21,39 +21,22 @@ if __name__ == "__main__":
 
 from __future__ import annotations
 
-import inspect
 import os
 import re
 import secrets
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 import msgspec
 
-from .declaring import (
-    FieldDecl,
-    binary,
-    choice,
-    choices,
-    day,
-    fields_of,
-    fillings_of,
-    flag,
-    json,
-    moment,
-    number,
-    ref,
-    refs,
-    text,
-)
+from .authoring import Declarations, Entity, InvalidRecord, Module
+from .declaring import binary, choice, choices, day, flag, json, moment, number, ref, refs, text
 from .files import write_atomically
-from .model.app_model import AppModel, EntityDecl, EventDecl, ModelProblems, ModuleDecl, model_problems
-from .model.fields import Field
-from .model.guard import Violation, check_body, coerce_body
+from .model.app_model import AppModel, EventDecl, ModelProblems, ModuleDecl, model_problems
 from .model.manifest import AGENT_APP_VERSION, DEFAULT_PORT, MANIFEST, OPERATIONS, TOKEN, AppFolder, read_app
-from .model.operations import OperationDecl, operation_to_wire
+from .model.operations import operation_to_wire
 from .page.files import PageFiles, default_page
 from .server.asgi import Application, Asgi
 from .server.caller import Caller, Grant
@@ -63,9 +46,8 @@ from .server.gate import DEFAULT_HINT, Gate, Principal
 from .server.ledger import AuditEntry
 from .server.operation_routes import Refusal, current_caller
 from .server.rates import RateLimits
-from .server.records import Filling, Record
 from .server.running import run
-from .server.served import Handler, Served, Triggered
+from .server.served import Served, Triggered
 from .server.tasks import LEASE_S
 
 __all__ = [
@@ -87,147 +69,6 @@ __all__ = [
     "text",
 ]
 
-_Function = TypeVar("_Function", bound=Callable[..., Any])
-_MOST_RECORDS = 100_000
-
-
-class InvalidRecord(ValueError):
-    """The app's own code writes what the declarations do not allow. `violations` says what."""
-
-    def __init__(self, entity: str, violations: list[Violation]) -> None:
-        super().__init__(f"{entity}: " + "; ".join(f"{one.field}: {one.code}" for one in violations))
-        self.violations = tuple(violations)
-
-
-class Entity:
-    """A kind of record, and its records, for the app's own code.
-
-    Everything that an operation writes is one transaction with the rest of it; outside of one, each call is.
-    """
-
-    def __init__(self, app: App, decl: EntityDecl) -> None:
-        """For `Module.entity` alone."""
-        self._app = app
-        self.decl = decl
-
-    def operation(
-        self,
-        *,
-        params: Mapping[str, FieldDecl] | None = None,
-        when: Mapping[str, Any] | None = None,
-        name: str = "",
-        destructive: bool = False,
-        read_only: bool = False,
-        idempotent: bool = False,
-        is_atomic: bool = True,
-    ) -> Callable[[_Function], _Function]:
-        """Makes a function an operation on records of the entity; see `App.declare_operation`."""
-        return self._app.declare_operation(
-            module=self.decl.module,
-            entity=self.decl.name,
-            params=params,
-            when=when,
-            name=name,
-            destructive=destructive,
-            read_only=read_only,
-            idempotent=idempotent,
-            is_atomic=is_atomic,
-        )
-
-    def list(self, *, filter: str = "", sort: str = "") -> list[Record]:
-        """The records that a filter lets through, in an order; without one in the order in which they came."""
-        page = self._app.served.records.list(self.decl, filter=filter, sort=sort, per_page=_MOST_RECORDS)
-        return page.items
-
-    def count(self, *, filter: str = "") -> int:
-        """How many records a filter lets through."""
-        return self._app.served.records.list(self.decl, filter=filter, per_page=1).total_items
-
-    def get(self, record_id: str) -> Record | None:
-        """One record, or `None`."""
-        return self._app.served.records.get(self.decl, record_id)
-
-    def create(self, values: Mapping[str, Any], *, record_id: str | None = None) -> Record:
-        """Stores a new record and gives it.
-
-        Raises:
-            InvalidRecord: The declarations do not allow it.
-        """
-        return self._app.served.records.create(
-            self.decl, self._checked(values, is_new=True), record_id=record_id
-        )
-
-    def update(self, record_id: str, values: Mapping[str, Any]) -> Record | None:
-        """Changes some fields of a record and gives it; `None` where there is none.
-
-        Raises:
-            InvalidRecord: The declarations do not allow it.
-        """
-        return self._app.served.records.update(self.decl, record_id, self._checked(values, is_new=False))
-
-    def delete(self, record_id: str) -> bool:
-        """Removes a record; whether there was one."""
-        return self._app.served.records.delete(self.decl, record_id)
-
-    def _checked(self, values: Mapping[str, Any], *, is_new: bool) -> dict[str, Any]:
-        # The app's own code may write what is read-only for everybody else.
-        fields: list[Field] = [msgspec.structs.replace(field, read_only=False) for field in self.decl.fields]
-        if violations := check_body(fields, values, requires_all=is_new):
-            raise InvalidRecord(self.decl.name, violations)
-        return coerce_body(fields, values)
-
-
-class Module:
-    """A part of an app, to which entities and operations belong."""
-
-    def __init__(self, app: App, decl: ModuleDecl) -> None:
-        """For `App.module` alone."""
-        self._app = app
-        self.decl = decl
-
-    def entity(
-        self,
-        name: str,
-        fields: Mapping[str, FieldDecl],
-        *,
-        summary: str = "",
-        seed: Iterable[Mapping[str, Any]] = (),
-    ) -> Entity:
-        """Declares a kind of record.
-
-        Args:
-            name: Its name, also in URLs: mostly a plural, such as `cards`.
-            fields: Its fields by name, in order.
-            summary: One line.
-            seed: Records that are there at the very first start; each may bring its `id`.
-        """
-        return self._app.declare_entity(
-            EntityDecl(name=name, module=self.decl.name, fields=fields_of(fields), summary=summary),
-            fillings=fillings_of(fields),
-            seed=seed,
-        )
-
-    def operation(
-        self,
-        *,
-        params: Mapping[str, FieldDecl] | None = None,
-        name: str = "",
-        destructive: bool = False,
-        read_only: bool = False,
-        idempotent: bool = False,
-        is_atomic: bool = True,
-    ) -> Callable[[_Function], _Function]:
-        """Makes a function an operation of the module; see `App.declare_operation`."""
-        return self._app.declare_operation(
-            module=self.decl.name,
-            params=params,
-            name=name,
-            destructive=destructive,
-            read_only=read_only,
-            idempotent=idempotent,
-            is_atomic=is_atomic,
-        )
-
 
 class App:
     """An app: what it declares, and the server of it.
@@ -235,6 +76,7 @@ class App:
     Attributes:
         folder: Where it stands.
         grants: Who may do what; the holder of the folder's `.agent-token` everything.
+        declared: What was declared so far.
     """
 
     def __init__(
@@ -291,25 +133,18 @@ class App:
         self._limits = limits
         self._lease_s = lease_s
         self.grants = [*grants, *_folder_grants(self._disk)]
-        self._modules: list[ModuleDecl] = []
-        self._entities: list[EntityDecl] = []
-        self._operations: list[OperationDecl] = []
-        self._events: list[EventDecl] = []
-        self._handlers: dict[str, Handler] = {}
-        self._fillings: dict[str, dict[str, Filling]] = {}
-        self._seeds: list[tuple[Entity, tuple[Mapping[str, Any], ...]]] = []
-        self._problems: list[str] = []
+        self.declared = Declarations(lambda: self.served)
         self._served: Served | None = None
 
     def module(self, name: str, summary: str = "") -> Module:
         """Declares a module."""
         decl = ModuleDecl(name=name, summary=summary)
-        self._modules.append(decl)
-        return Module(self, decl)
+        self.declared.modules.append(decl)
+        return Module(self.declared, decl)
 
     def event(self, event_type: str, description: str = "") -> None:
         """Declares a kind of event, such as `card.due_soon`."""
-        self._events.append(EventDecl(type=event_type, description=description))
+        self.declared.events.append(EventDecl(type=event_type, description=description))
 
     def trigger(
         self,
@@ -345,10 +180,10 @@ class App:
         return AppModel(
             id=manifest.id if manifest else self._app_id,
             name=manifest.name if manifest else self._name,
-            modules=tuple(self._modules),
-            entities=tuple(self._entities),
-            operations=tuple(self._operations),
-            events=tuple(self._events),
+            modules=tuple(self.declared.modules),
+            entities=tuple(self.declared.entities),
+            operations=tuple(self.declared.operations),
+            events=tuple(self.declared.events),
             auth_mode=manifest.auth_mode if manifest else self._auth_mode,
             adapter_version=manifest.adapter_version if manifest else AGENT_APP_VERSION,
             app_version=manifest.app_version if manifest else "",
@@ -372,7 +207,7 @@ class App:
             StoreError: The database cannot be used.
         """
         model = self.model
-        if problems := [*self._problems, *model_problems(model)]:
+        if problems := [*self.declared.problems, *model_problems(model)]:
             raise ModelProblems(problems)
         self.close()
         path = data or Path(os.environ.get("A2APP_DATA_DIR") or self.folder / "data")
@@ -390,14 +225,14 @@ class App:
             database,
             gate,
             clock=self._clock,
-            handlers=self._handlers,
-            fillings=self._fillings,
+            handlers=self.declared.handlers,
+            fillings=self.declared.fillings,
             limits=self._limits,
             lease_s=self._lease_s,
         )
         if database.is_new:
             with database.writing():
-                for entity, records in self._seeds:
+                for entity, records in self.declared.seeds:
                     for record in records:
                         values = {key: value for key, value in record.items() if key != "id"}
                         entity.create(values, record_id=record.get("id"))
@@ -439,7 +274,7 @@ class App:
 
     def write_operations(self) -> None:
         """Writes what is declared to `operations.json`, if that says something else."""
-        listed = [operation_to_wire(operation, with_rules=True) for operation in self._operations]
+        listed = [operation_to_wire(operation, with_rules=True) for operation in self.declared.operations]
         wanted = msgspec.json.format(msgspec.json.encode({"operations": listed}), indent=2) + b"\n"
         path = self.folder / OPERATIONS
         if not path.exists() or path.read_bytes() != wanted:
@@ -448,70 +283,6 @@ class App:
     def audit(self, limit: int = 5000) -> list[AuditEntry]:
         """The newest writes that were made or refused, the oldest of them first."""
         return self.served.audit.entries(limit)
-
-    def declare_entity(
-        self, decl: EntityDecl, *, fillings: dict[str, Filling], seed: Iterable[Mapping[str, Any]]
-    ) -> Entity:
-        """Declares an entity from its parts; authors call `Module.entity`."""
-        entity = Entity(self, decl)
-        self._entities.append(decl)
-        self._fillings[decl.name] = fillings
-        self._seeds.append((entity, tuple(seed)))
-        return entity
-
-    def declare_operation(
-        self,
-        *,
-        module: str,
-        entity: str = "",
-        params: Mapping[str, FieldDecl] | None = None,
-        when: Mapping[str, Any] | None = None,
-        name: str = "",
-        destructive: bool = False,
-        read_only: bool = False,
-        idempotent: bool = False,
-        is_atomic: bool = True,
-    ) -> Callable[[_Function], _Function]:
-        """Makes a function an operation; authors use the decorators of `Module` and `Entity`.
-
-        The function takes each parameter by its name; one that was not sent is not passed. It gives a JSON value. A plain
-        function runs in a thread, a coroutine function on the server's loop. The first line of its docstring is the
-        operation's description.
-
-        Args:
-            module: The module that it belongs to.
-            entity: The entity that it acts on.
-            params: Its parameters by name.
-            when: When it applies to a record: the predicate `appliesWhen`.
-            name: What it is called by; the function's name with "-" for "_" where nothing is given.
-            destructive: Each call needs an approval.
-            read_only: It changes nothing; whatever it writes is refused.
-            idempotent: Twice is as once.
-            is_atomic: All that it writes is one transaction, during which nobody else writes. Turn it off for one that
-                waits for something slow; then each of its writes is a transaction.
-        """
-
-        def declare(function: _Function) -> _Function:
-            fields = fields_of(params or {})
-            chosen = name or function.__name__.strip("_").replace("_", "-")
-            self._problems += [f'operation "{chosen}" {one}' for one in _signature_problems(function, fields)]
-            self._handlers[chosen] = Handler(function, inspect.iscoroutinefunction(function), is_atomic)
-            self._operations.append(
-                OperationDecl(
-                    name=chosen,
-                    destructive=destructive,
-                    module=module,
-                    params=fields,
-                    description=(inspect.getdoc(function) or "").partition("\n")[0],
-                    read_only=read_only or None,
-                    idempotent=idempotent or None,
-                    entity=entity,
-                    applies_when=when,
-                )
-            )
-            return function
-
-        return declare
 
     def _mint_token(self) -> None:
         minted = f"a2app_{secrets.token_urlsafe(24)}"
@@ -547,13 +318,3 @@ def _environment() -> Literal["dev", "live"] | None:
             return "live"
         case _:
             return None
-
-
-def _signature_problems(function: Callable[..., Any], params: tuple[Field, ...]) -> list[str]:
-    signature = inspect.signature(function)
-    try:
-        signature.bind(**{one.name: None for one in params if one.required})
-        signature.bind(**{one.name: None for one in params})
-    except TypeError as error:
-        return [f"does not fit its function {function.__name__}{signature}: {error}"]
-    return []
