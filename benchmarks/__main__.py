@@ -35,6 +35,8 @@ BENCHMARKS = (
     "idle_daemon",
     "app_start",
     "app_next_task",
+    "app_operation",
+    "app_describe",
 )
 """The benchmarks in the order in which they run, never two at once."""
 
