@@ -29,7 +29,7 @@ from inspan.agent.conversation import (
     UserMessage,
 )
 from inspan.agent.engine.contract import StopReason
-from inspan.agent.events import ContextCompacted
+from inspan.agent.events import ContextCompacted, TextDelta
 from inspan.agent.hook_events import HookEvent
 from inspan.agent.models.contract import ModelDefinition
 from inspan.agent.models.scripted import ScriptedModel
@@ -160,12 +160,33 @@ def test_a_session_that_another_agent_has_open_is_refused_until_that_lets_go(fol
     async def story() -> None:
         async with open_agent(folder) as one, open_agent(folder) as two:
             session = await one.new_session()
-            for attempt in (two.resume_session, two.delete_session, two.fork_session):
+            for attempt in (two.resume_session, two.delete_session):
                 with pytest.raises(HarnessError) as busy:
                     await attempt(session.id)
                 assert busy.value.code == "session_in_use"
             await session.close()
             assert (await two.resume_session(session.id)).id == session.id
+
+    asyncio.run(story())
+
+
+def test_a_session_that_runs_elsewhere_is_forked_up_to_the_turn_that_runs(folder: Path) -> None:
+    async def story() -> None:
+        async with open_agent(folder) as one, open_agent(folder) as two:
+            session = await one.new_session()
+            await session.run("before")
+            async with session.prompt(script("say begun", "wait forever")) as turn:
+                async for event in turn:
+                    if isinstance(event, TextDelta):
+                        break
+                fork = await two.fork_session(session.id)
+                session.cancel()
+                await turn.wait()
+            first = fork.transcript[0]
+            assert isinstance(first, UserMessage)
+            assert first.content == (TextContent(text="before"),)
+            assert len(fork.transcript) == 2
+            assert (await fork.run("after")).stop_reason is StopReason.END_TURN
 
     asyncio.run(story())
 

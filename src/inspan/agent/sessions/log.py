@@ -15,7 +15,7 @@ import msgspec
 from inspan.agent.sessions.records import Header, SessionRecord, decode_record, encode_record
 from inspan.model.errors import HarnessError, InspanError, StoreError
 
-__all__ = ["FileLog", "MemoryLog", "SessionLog", "read_records"]
+__all__ = ["FileLog", "MemoryLog", "SessionLog", "read_file", "read_records"]
 
 
 class SessionLog(Protocol):
@@ -161,6 +161,26 @@ class FileLog:
         if self._file is None:
             raise StoreError("The session is closed.", code="store_failed")
         return self._file
+
+
+def read_file(path: Path) -> list[SessionRecord]:
+    """The whole records of a file that somebody else may be writing; what is torn at its end is left out.
+
+    Raises:
+        HarnessError: `session_missing`.
+        StoreError: As `read_records`, or it cannot be read.
+    """
+    try:
+        file = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except FileNotFoundError:
+        raise HarnessError("There is no such session.", code="session_missing") from None
+    except OSError as error:
+        raise store_error(error) from None
+    try:
+        records, _ = read_records(_read_all(file, os.fstat(file).st_size))
+    finally:
+        os.close(file)
+    return records
 
 
 def read_records(data: bytes) -> tuple[list[SessionRecord], int]:

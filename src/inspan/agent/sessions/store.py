@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from inspan.agent.conversation import UserMessage
 from inspan.agent.sessions.history import History, title_of
-from inspan.agent.sessions.log import FileLog, store_error
+from inspan.agent.sessions.log import FileLog, read_file, store_error
 from inspan.agent.sessions.records import (
     Header,
     MessageKept,
@@ -21,6 +21,8 @@ from inspan.agent.sessions.records import (
     SessionRecord,
     SessionSettings,
     SettingsKept,
+    TurnBegan,
+    TurnFinished,
     decode_record,
 )
 from inspan.model.errors import HarnessError
@@ -87,13 +89,18 @@ class SessionStore:
         return log, history
 
     def read(self, session_id: str) -> list[SessionRecord]:
-        """The records of a session that nobody has open.
+        """The records of a session. One that another process has open is read up to the turn that runs there.
 
         Raises:
-            HarnessError: `session_missing` or `session_in_use`.
+            HarnessError: `session_missing`.
             StoreError: It cannot be read.
         """
-        log = FileLog(self._path(session_id), is_new=False)
+        try:
+            log = FileLog(self._path(session_id), is_new=False)
+        except HarnessError as error:
+            if error.code != "session_in_use":
+                raise
+            return _without_open_turn(read_file(self._path(session_id)))
         try:
             return log.read()
         finally:
@@ -168,6 +175,19 @@ def copied(records: Sequence[SessionRecord], new_id: str) -> list[SessionRecord]
         forked_from=header.id,
     )
     return [copy, *(one for one in records if not isinstance(one, (Header, PermissionKept)))]
+
+
+def _without_open_turn(records: list[SessionRecord]) -> list[SessionRecord]:
+    """The records before the turn that has begun and not ended."""
+    for index in range(len(records) - 1, -1, -1):
+        match records[index]:
+            case TurnFinished():
+                break
+            case TurnBegan():
+                return records[:index]
+            case _:
+                pass
+    return records
 
 
 def _whole(history: History) -> History:
