@@ -46,6 +46,7 @@ GRANT = """\
 [modes.once.headless.grant]
 reach = "program"
 args = ["--allow", "shell({program} *)"]
+inherits = ["ACME_TRUSTS"]
 source = "acme --help"
 verified = "2026-12-01 1.0"
 """
@@ -63,7 +64,7 @@ def test_a_run_has_the_launch_arguments_the_leave_for_one_program_and_the_prompt
     assert once.args == ("run", "--json", "--allow", "shell(a2app *)")
     assert (once.takes_prompt, once.reach, once.makes_session) == ("stdin", "program", False)
     assert once.environment == {"ACME_QUIET": "1"}
-    assert once.inherits == ("ACME_KEY", "ACME_URL", "ACME_HOME")
+    assert once.inherits == ("ACME_KEY", "ACME_URL", "ACME_HOME", "ACME_TRUSTS")
 
 
 def test_a_prompt_that_is_an_argument_stands_at_the_end_behind_its_option(tmp_path: Path) -> None:

@@ -41,8 +41,8 @@ class OneShot(msgspec.Struct, frozen=True, kw_only=True):
         args: Its arguments, with `PROMPT` and `SESSION` where those belong.
         takes_prompt: Where the prompt goes.
         environment: Variables that the run is given.
-        inherits: Names of variables that it needs of its starter's: those that sign in, and those that say where
-            its provider and its settings are.
+        inherits: Names of variables that it needs of its starter's: those that sign in, those that say where its
+            provider and its settings are, and those of the grant.
         reach: What it may do unasked, as in `ProgramGrant`.
         makes_session: `SESSION` is in the arguments.
         problem: Why it cannot be run: it is not installed, or the operator's own rules leave no room; empty where
@@ -118,7 +118,7 @@ def _plan(
         args=args,
         takes_prompt="argument" if by_argument else "stdin",
         environment={**mode.environment.set, **made, **given},
-        inherits=_inherited(manifest, mode, environ),
+        inherits=(*_inherited(manifest, mode, environ), *grant.inherits),
         reach=grant.reach,
         makes_session=any(SESSION in one for one in args),
         problem=problem,

@@ -62,6 +62,8 @@ class ProgramGrant(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
         args: Further arguments.
         environment: Further variables.
         merges: As in a posture: which of them hold JSON that is merged with what the operator set, and how.
+        inherits: Names of the operator's own variables that count for such a run and are no sign-in, such as one by
+            which a folder is trusted; handed on where they are set.
         source: Where the fact comes from.
         verified: Date and version.
     """
@@ -70,6 +72,7 @@ class ProgramGrant(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     args: tuple[str, ...] = ()
     environment: dict[EnvName, str] = {}
     merges: dict[EnvName, Literal["rules", "settings"]] = {}
+    inherits: tuple[EnvName, ...] = ()
     source: str = ""
     verified: str = ""
 

@@ -22,7 +22,7 @@ from inspan.apps.client import AppClient, AppUnreachable
 from inspan.apps.ports import who_answers
 from support.apps.programs import Ran, find_program, free_port
 
-__all__ = ["AGENT", "TOKEN", "Ground", "open_ground", "until"]
+__all__ = ["AGENT", "TOKEN", "Ground", "open_ground", "until", "write_app"]
 
 TOKEN = "a2app_only_for_tests"
 _DEADLINE_S = 60.0
@@ -144,6 +144,25 @@ def until(look: Callable[[], T | None], what: str, deadline_s: float = _DEADLINE
             return found
         time.sleep(_LOOK_S)
     raise AssertionError(f"never came: {what}")
+
+
+def write_app(folder: Path, port: int) -> None:
+    """Writes the app into a folder, which is made where it is missing."""
+    folder.mkdir(exist_ok=True)
+    manifest = {
+        "id": "d0d0d0d0d0d0",
+        "name": "Desk",
+        "agentAppVersion": "0.1.0",
+        "adapterVersion": "0.1.0",
+        "authMode": "none",
+        "pipeline": {"install": "", "build": "", "start": "python app.py", "health": "/api/_a2app"},
+        "port": port,
+    }
+    (folder / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
+    (folder / "app.py").write_text(_APP, encoding="utf-8")
+    token = folder / ".agent-token"
+    token.write_text(TOKEN + "\n", encoding="utf-8")
+    token.chmod(0o600)
 
 
 class Ground:
@@ -326,21 +345,7 @@ class Ground:
         return [find_program("agent-app"), str(folder or self.folder), "bridge", *words]
 
     def _prepare(self) -> None:
-        self.folder.mkdir()
-        manifest = {
-            "id": "d0d0d0d0d0d0",
-            "name": "Desk",
-            "agentAppVersion": "0.1.0",
-            "adapterVersion": "0.1.0",
-            "authMode": "none",
-            "pipeline": {"install": "", "build": "", "start": "python app.py", "health": "/api/_a2app"},
-            "port": self.port,
-        }
-        (self.folder / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
-        (self.folder / "app.py").write_text(_APP, encoding="utf-8")
-        token = self.folder / ".agent-token"
-        token.write_text(TOKEN + "\n", encoding="utf-8")
-        token.chmod(0o600)
+        write_app(self.folder, self.port)
         agent = self.root / "agent"
         agent.write_text(f"#!{sys.executable}\n{AGENT}", encoding="utf-8")
         agent.chmod(0o755)

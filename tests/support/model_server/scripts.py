@@ -23,6 +23,8 @@ AFTER_TOOL_TEXT = "The scripted tool step is over. AFTER-TOOL"
 PLAIN_TEXT = "The scripted model answers plainly. PLAIN-ANSWER"
 
 _SIDE_WORDS = re.compile(r"title|summar|topic|classif|next speaker|memor", re.IGNORECASE)
+_TASK = re.compile(r"^Task: (\S+)$", re.MULTILINE)
+"""Where the prompt of a bridge says which task it is about: `{task}` in a command."""
 _OPTION = re.compile(r"\[(\w+)=([^\]]*)\]")
 
 
@@ -132,6 +134,8 @@ def _tool_answer(asked: Asked, marker: Marker, options: dict[str, str]) -> Answe
         return Answer(text=f"NO-SUCH-TOOL among those offered: {offered}")
     if is_shell:
         command = options.get("cmd", "echo scripted > scripted-shell.txt")
+        if task := _TASK.search(asked.last_user_text):
+            command = command.replace("{task}", task[1])
         arguments = shell_arguments(tool, command, escalate="escalate" in options)
     else:
         arguments = write_arguments(tool, options.get("path", "scripted.txt"))
