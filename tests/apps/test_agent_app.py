@@ -303,12 +303,37 @@ def test_a_serve_that_is_killed_half_way_leaves_nothing_that_the_next_one_cannot
     program.wait()
     left = int((todo / "started").read_text())
     assert is_alive(left)
-    assert (todo / ".a2app" / "serve.lock").exists()
     _pipeline(todo, start='exec "$A2APP_PYTHON" serve.py')
     served = agent_app(str(todo), "serve")
     assert served.status == 0, served.err
     _wait_until_gone(left)
     assert agent_app(str(todo), "stop").json["stopped"] == served.json["pid"]
+
+
+@pytest.mark.requirement("P9")
+def test_what_a_killed_serve_had_no_time_to_note_is_found_and_stopped(todo: Path) -> None:
+    launch = "0123456789abcdef"
+    sleep = [sys.executable, "-I", "-c", "import time; time.sleep(600)"]
+    started = subprocess.Popen(sleep, env={**os.environ, "A2APP_LAUNCH": launch}, start_new_session=True)
+    other = subprocess.Popen(sleep, env={**os.environ, "A2APP_LAUNCH": "another"}, start_new_session=True)
+    try:
+        dead = subprocess.Popen([sys.executable, "-I", "-c", "pass"])
+        dead.wait()
+        record = {
+            "pid": dead.pid,
+            "port": open_folder(todo).port,
+            "healthy": False,
+            "launch": launch,
+            "birth": "gone:1",
+        }
+        write_json(todo / ".a2app" / "serve.json", record)
+        assert agent_app(str(todo), "stop").json["stopped"] == started.pid
+        _wait_until_gone(started.pid)
+        assert other.poll() is None
+    finally:
+        for one in (started, other):
+            one.kill()
+            one.wait()
 
 
 @pytest.mark.parametrize(

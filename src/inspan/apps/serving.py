@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+import secrets
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,7 +19,21 @@ from .processes import birth_of, end_tree
 from .registry import Registry, now_iso
 from .starting import app_environment, run_step, start_app, wait_until_free, wait_until_healthy
 
-__all__ = ["Served", "Stopped", "data_folder", "end_record", "end_trial", "serve", "stop", "stop_dev"]
+__all__ = [
+    "LAUNCH_VARIABLE",
+    "Served",
+    "Stopped",
+    "data_folder",
+    "end_record",
+    "end_trial",
+    "serve",
+    "stop",
+    "stop_dev",
+]
+
+
+LAUNCH_VARIABLE = "A2APP_LAUNCH"
+"""In an app's environment: which start of it this is, as its record says."""
 
 
 class Served(NamedTuple):
@@ -111,6 +127,10 @@ def stop(folder: Folder) -> Stopped:
         found = who_answers(port)
         is_ours = found.kind == "app" and found.app_id == folder.id
         if record is None or not record.is_alive:
+            if (unfinished := _end_unfinished(record)) is not None:
+                (folder.state / "serve.json").unlink(missing_ok=True)
+                wait_until_free(port)
+                return Stopped(unfinished, False)
             if is_ours and (leader := _unrecorded(folder)) is not None:
                 end_record(leader)
                 wait_until_free(port)
@@ -188,6 +208,7 @@ def _checked(folder: Folder) -> Folder:
 def _end_leftover(folder: Folder) -> None:
     """Ends one that was started earlier and does not answer, if it is certainly that one; forgets it if it is gone."""
     record = folder.serve_record()
+    _end_unfinished(record)
     if record is not None and record.is_alive:
         if not record.birth:
             raise Rejected(
@@ -216,18 +237,26 @@ def _start(folder: Folder, lock: Lock, *, installs: bool) -> Served:
     if installs:
         run_step(folder, "install", log, environment, still_here=lock.renew)
     run_step(folder, "build", log, environment, still_here=lock.renew)
-    process = start_app(folder, log, environment)
-    birth = birth_of(process.pid)
+    path = folder.state / "serve.json"
     url = base_url_of(folder.port)
+    launch = secrets.token_hex(8)
     record: JsonObject = {
-        "pid": process.pid,
         "port": folder.port,
         "url": url,
         "startedAt": now_iso(),
         "healthy": False,
-        "birth": birth,
+        "launch": launch,
     }
-    path = folder.state / "serve.json"
+    # Noted before there is anything to note: should this program be killed from here on, the next one still finds
+    # what it started, by the launch in its environment.
+    write_json(path, {"pid": os.getpid(), **record, "birth": birth_of(os.getpid())})
+    try:
+        process = start_app(folder, log, {**environment, LAUNCH_VARIABLE: launch})
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise
+    birth = birth_of(process.pid)
+    record = {"pid": process.pid, **record, "birth": birth}
     try:
         write_json(path, record)
         wait_until_healthy(folder, process, folder.port, log)
@@ -241,26 +270,38 @@ def _start(folder: Folder, lock: Lock, *, installs: bool) -> Served:
     return Served(url, folder.port, process.pid, False, work_of(folder, url))
 
 
-def _unrecorded(folder: Folder) -> AppRecord | None:
-    """What `serve` started and did not come to write down: it was given the app's data folder, is the first of a
-    session of its own, and holds the app's port."""
-    import os
+def _end_unfinished(record: AppRecord | None) -> int | None:
+    """Ends what a `serve` started that was itself killed before it could write that down; its pid, if there is one."""
+    launch: object = record.raw.get("launch") if record is not None else None
+    if record is None or record.is_alive or not isinstance(launch, str) or not launch:
+        return None
+    found = [pid for pid, given in _sessions() if given.get(LAUNCH_VARIABLE) == launch]
+    for pid in found:
+        end_record(AppRecord(pid, birth_of(pid), record.port, False, {}))
+    return found[0] if found else None
 
+
+def _unrecorded(folder: Folder) -> AppRecord | None:
+    """What was started by `serve` and has no record any more: it was given the app's data folder, and holds its port."""
+    for pid, given in _sessions():
+        is_given = (
+            given.get("A2APP_DATA_DIR") == str(data_folder(folder)) and given.get("A2APP_ENV") == "live"
+        )
+        if is_given and _listens(pid, folder.port):
+            return AppRecord(pid, birth_of(pid), folder.port, False, {})
+    return None
+
+
+def _sessions() -> Iterator[tuple[int, dict[str, str]]]:
+    """Every process of ours that is the first of a session, as all are that `serve` starts, with its environment."""
     import psutil
 
     for one in psutil.process_iter():
         try:
-            if one.pid != os.getsid(one.pid):
-                continue
-            given = one.environ()
+            if one.pid == os.getsid(one.pid):
+                yield one.pid, one.environ()
         except (psutil.Error, OSError):
             continue
-        is_given = (
-            given.get("A2APP_DATA_DIR") == str(data_folder(folder)) and given.get("A2APP_ENV") == "live"
-        )
-        if is_given and _listens(one.pid, folder.port):
-            return AppRecord(one.pid, birth_of(one.pid), folder.port, False, {})
-    return None
 
 
 def _listens(pid: int, port: int) -> bool:
