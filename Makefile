@@ -26,11 +26,11 @@ export PYRIGHT_PYTHON_GLOBAL_NODE := 0
 # A Python is never fetched either.
 export UV_PYTHON_DOWNLOADS := never
 
-.PHONY: help test live fault lint schema requirements bench demo clean
+.PHONY: help test live fault lint schema requirements bench demo demo-plugins test-plugins clean
 
 help: ## say what there is
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1|\2/' | column -t -s '|' 2>/dev/null \
-		|| grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST)
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1|\2/' | column -t -s '|' 2>/dev/null \
+		|| grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST)
 
 $(READY): pyproject.toml uv.lock
 	@if ! "$(or $(PYTHON),false)" -c 'import sys; sys.exit(sys.version_info < (3, 11))'; then \
@@ -74,6 +74,12 @@ bench: $(READY) ## measure beside others for half an hour, and write docs/benchm
 
 demo: $(READY) ## see Inspan at work in a throwaway home: no key, no network
 	$(BIN)/inspan demo
+
+demo-plugins: $(READY) ## see runtime plugins at work in an agent with a scripted model: no key, no network
+	$(BIN)/python examples/demo_plugins.py
+
+test-plugins: $(READY) ## the tests of runtime plugins alone: no key, no network
+	$(BIN)/pytest tests/agent/plugins -n logical --maxprocesses 8 --dist loadfile
 
 clean: ## remove the environment and every cache in this folder
 	rm -rf $(VENV) .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist build

@@ -15,6 +15,7 @@ from inspan.agent.plugins.context import OwnedContext
 from inspan.agent.plugins.contract import API_VERSION, PLUGIN_ID, PluginContext, PluginStatus, RuntimePlugin
 from inspan.agent.plugins.entries import PluginEntry
 from inspan.agent.plugins.loading import FoundModule, find_module
+from inspan.agent.plugins.module_state import find_module_state
 from inspan.agent.plugins.owner import PluginOwner, Step
 from inspan.agent.plugins.ownership import Ownership
 from inspan.agent.plugins.services import PluginServices
@@ -191,10 +192,20 @@ class PluginLife:
                 raise
             self._fail("import", fault_name(error))
             return False
+        self._hint(self._module.file)
         self._plugin = getattr(module, self._module.attribute, None)
         if self._plugin is None:
             self._fail("contract", "PluginError", f"Its module has no attribute '{self._module.attribute}'.")
         return self._plugin is not None
+
+    def _hint(self, file: Path | None) -> None:
+        """Notes what looks like state outside of setup."""
+        try:
+            source = file.read_text(encoding="utf-8") if file is not None else ""
+        except (OSError, ValueError):
+            return
+        for sentence in find_module_state(source):
+            self._own.warn(sentence)
 
     def _is_plugin(self, plugin: object) -> bool:
         try:

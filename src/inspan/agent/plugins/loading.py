@@ -36,11 +36,13 @@ class FoundModule:
         load: Runs its code and gives the module. Raises whatever that raises.
         unload: Forgets the module, if it is this agent's alone. Calling it twice is safe.
         attribute: Where in the module the plugin is.
+        file: The file that its code begins in; None if that is not known.
     """
 
     load: Callable[[], ModuleType]
     unload: Callable[[], None]
     attribute: str
+    file: Path | None = None
 
 
 def find_module(reference: str, *, folder: Path, project: Path) -> FoundModule:
@@ -116,7 +118,7 @@ def _private(path: Path, attribute: str, rest: tuple[str, ...]) -> FoundModule:
             unload()
             raise
 
-    return FoundModule(load=load, unload=unload, attribute=attribute)
+    return FoundModule(load=load, unload=unload, attribute=attribute, file=file)
 
 
 def _find_installed(top: str, project: Path) -> ModuleSpec | None:
