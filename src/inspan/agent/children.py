@@ -58,6 +58,7 @@ class SessionChildren:
         self._spend = spend
         self._show = show
         self._running: dict[str, ChildAllowance] = {}
+        self._begun = 0
 
     def allowance_of(self, call: ToolCallContext) -> ChildAllowance:
         """What the agent that made this call is and has."""
@@ -105,7 +106,9 @@ class SessionChildren:
             turn=turns.history.turns,
             cancel=call.cancel,
         )
-        ports = _ChildPorts(caller, call.cancel, prefix=f"{call.call_id}/", show=self._show)
+        self._begun += 1
+        prefix = f"{call.call_id}/{self._begun}/"
+        ports = _ChildPorts(caller, call.cancel, prefix=prefix, show=self._show)
         result = await turns.engine.run_turn(
             TurnRequest(
                 model=request.model or settings.model,
