@@ -29,8 +29,7 @@ def run(scale: Scale) -> list[Figure]:
     calls = scale.count(_CALLS_A_ROUND, small=5)
     took: dict[str, list[float]] = {level: [] for level in _LEVELS}
     longest: list[float] = []
-    with open_server() as port:
-        caller = Caller(port)
+    with open_server() as port, Caller(port) as caller:
         for _ in range(scale.rounds):
             for level, path in _LEVELS.items():
                 each = [caller.call_ms("GET", f"/api/_a2app/describe{path}") for _ in range(calls)]

@@ -17,7 +17,7 @@ from .checkout import ROOT, child_environment
 from .figures import Figure, Target
 from .scale import Scale
 
-__all__ = ["PEERS", "open_server", "run"]
+__all__ = ["PEERS", "Caller", "open_server", "run"]
 
 PEERS: tuple[str, ...] = ()
 
@@ -29,8 +29,7 @@ def run(scale: Scale) -> list[Figure]:
     """Calls both in turns on one kept connection each; a round's value is the median of a thousand calls."""
     calls = scale.count(_CALLS_A_ROUND, small=20)
     found: dict[str, tuple[list[float], list[float]]] = {"look": ([], []), "add": ([], [])}
-    with open_server() as port:
-        ours, bare = Caller(port), Caller(port)
+    with open_server() as port, Caller(port) as ours, Caller(port) as bare:
         for _ in range(scale.rounds):
             for name, body in (("look", b'{"card": "card"}'), ("add", b'{"title": "A card"}')):
                 through, past = _in_turns(ours, bare, name, body, calls)
@@ -53,10 +52,16 @@ def run(scale: Scale) -> list[Figure]:
 
 
 class Caller:
-    """One kept connection."""
+    """One kept connection, closed at the end of its block."""
 
     def __init__(self, port: int) -> None:
         self._connection = http.client.HTTPConnection("127.0.0.1", port, timeout=_DEADLINE_S)
+
+    def __enter__(self) -> Caller:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._connection.close()
 
     def call_ms(self, method: str, path: str, body: bytes | None = None) -> float:
         """Milliseconds from the first byte that is sent to the last that is read.
@@ -99,7 +104,8 @@ def _wait_until_ready(port: int, process: subprocess.Popen[bytes]) -> None:
     deadline = time.monotonic() + _DEADLINE_S
     while True:
         try:
-            Caller(port).call_ms("GET", "/api/_a2app")
+            with Caller(port) as caller:
+                caller.call_ms("GET", "/api/_a2app")
         except OSError as error:
             if process.poll() is not None or time.monotonic() > deadline:
                 raise RuntimeError("the app did not start") from error
