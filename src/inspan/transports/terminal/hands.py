@@ -6,6 +6,7 @@ on from what is seen, leaves by core's outbox, and is checked once more right be
 
 from __future__ import annotations
 
+import contextlib
 from datetime import datetime
 from typing import Literal
 
@@ -107,6 +108,20 @@ class Hands:
             self.state,
             typed=Typed(delivery=delivery, at=now, text=text, ignores=ignores, mark=fingerprint_text(text)),
         )
+
+    def type_at_once(self, sight: Sight, snapshot: Snapshot) -> None:
+        """Types the beginning of a prompt that was just taken, if nothing stands in the way: with its intent, in one go.
+
+        Nothing is said here: what stands in the way is for the next look to tell.
+        """
+        typed = self.state.typed
+        if typed is None or not typed.text:
+            return
+        with contextlib.suppress(UsageError):
+            pieces = encode_message(typed.text, self.recipe, snapshot)
+            act = take_step(_set(typed, text="", pieces=pieces), sight, self.recipe)
+            if act.text:
+                self._act(act, typed, sight.verdict, snapshot)
 
     def interrupt(self) -> None:
         """Remembers that the prompt is to be interrupted.

@@ -162,9 +162,7 @@ class TerminalMachine:
             is_announced=is_announced,
             percent=self._kept.percent if percent is None else percent,
         )
-        self._hands.look(
-            self._sight(verdict, now), self._console.reading, self._console.dialog_snapshot()
-        )
+        self._hands.look(self._sight(verdict, now), self._console.reading, self._console.dialog_snapshot())
         return self._end_step(reports)
 
     def look_again_s(self) -> float | None:
@@ -280,7 +278,10 @@ class TerminalMachine:
 
     def type_prompt(self, delivery: str, text: str, *, ignores: tuple[TypingBlock, ...] = ()) -> Step:
         """See `WatchingMachine.type_prompt`."""
-        self._hands.begin(delivery, text, self._clock(), ignores)
+        now = self._clock()
+        self._hands.begin(delivery, text, now, ignores)
+        sight = self._sight(self._console.look(now=now), now)
+        self._hands.type_at_once(sight, self._console.snapshot())
         return self._end_step([])
 
     def typing_blocks(self) -> tuple[TypingBlock, ...]:
