@@ -206,6 +206,18 @@ def test_a_scope_is_needed_for_describing_records_and_where_relations_lead(tmp_p
         assert here.get(f"/api/_a2app/describe/m/twos/{two}").code == "insufficient_scope"
 
 
+def test_an_operation_of_a_module_is_told_to_who_may_call_it(here: Served) -> None:
+    place = "/api/_a2app/describe/board"
+
+    told = here.get(f"{place}/archive-board").body
+    assert (told["level"], told["path"], told["params"]) == ("operation", "board/archive-board", {})
+    assert here.get(f"{place}/archive-board", token=READONLY_TOKEN).body["required"] == "op:archive-board"
+    assert here.get(f"{place}/archive-board", token=None).status == 401
+    assert here.get(f"{place}/count-cards", token=None).body["readOnly"] is True
+    assert here.get(f"{place}/archive-board/x").code == "usage"
+    assert here.get(f"{place}/finish-card").code == "unknown_entity"
+
+
 @pytest.mark.requirement("P6")
 def test_an_app_of_several_users_is_read_by_nobody_unknown(tmp_path: Path) -> None:
     people = {"person-1": "ada"}
@@ -360,6 +372,20 @@ def test_a_key_is_used_once_per_entity_record_and_operation(here: Served) -> Non
     assert here.post("/api/ops/finish-card", {"card": "card_seed"}, headers=key).status == 409
 
 
+@pytest.mark.requirement("P6")
+def test_a_key_is_remembered_for_a_day_at_least(tmp_path: Path) -> None:
+    clock = HandClock()
+    key = {"Idempotency-Key": "k"}
+    with serving(make_reference_app(tmp_path, clock=clock)) as here:
+        assert here.post(CARDS, GOOD, headers=key).status == 200
+        clock.move(24 * 3600 + 60)
+        assert here.post(CARDS, GOOD, headers={"Idempotency-Key": "other"}).status == 200
+        assert here.post(CARDS, GOOD, headers=key).status == 409
+        clock.move(48 * 3600)
+        assert here.post(CARDS, GOOD, headers={"Idempotency-Key": "third"}).status == 200
+        assert here.post(CARDS, GOOD, headers=key).status == 200
+
+
 def test_what_was_refused_does_not_use_up_its_key(here: Served) -> None:
     key = {"Idempotency-Key": "k"}
 
@@ -438,6 +464,11 @@ def test_killed_in_the_middle_of_writes_each_key_has_one_record_or_none(tmp_path
 
 
 @pytest.mark.requirement("P6")
+def test_the_usual_limits_are_1200_reads_and_writes_and_300_operations_a_minute() -> None:
+    assert RateLimits() == (1200, 300)
+
+
+@pytest.mark.requirement("P6")
 def test_each_caller_has_its_own_count_and_the_window_ends(tmp_path: Path) -> None:
     clock = HandClock()
     app = make_reference_app(tmp_path, clock=clock, limits=RateLimits(data=3, ops=2))
@@ -454,6 +485,8 @@ def test_each_caller_has_its_own_count_and_the_window_ends(tmp_path: Path) -> No
         assert here.get("/api/_a2app/describe/board/cards/card_seed").status == 429
         assert here.get(CARDS, token=READONLY_TOKEN).status == 200
         assert [here.get(CARDS, token=f"made up {one}").status for one in range(4)] == [200, 200, 200, 429]
+        entries = {(entry.credential_id, entry.target, entry.code) for entry in app.audit()}
+        assert entries == {("cred_full", "rate:data", "rate_limited"), (None, "rate:data", "rate_limited")}
         clock.move(59)
         assert here.get(CARDS).body["retryAfterSeconds"] == 1
         clock.move(1)

@@ -126,6 +126,7 @@ class Module:
         fields: Mapping[str, FieldDecl],
         *,
         summary: str = "",
+        auth: bool = False,
         seed: Iterable[Mapping[str, Any]] = (),
     ) -> Entity:
         """Declares a kind of record.
@@ -134,10 +135,13 @@ class Module:
             name: Its name, also in URLs: mostly a plural, such as `cards`.
             fields: Its fields by name, in order.
             summary: One line.
+            auth: Its records are the app's users.
             seed: Records that are there at the very first start; each may bring its `id`.
         """
         return self._declarations.declare_entity(
-            EntityDecl(name=name, module=self.decl.name, fields=fields_of(fields), summary=summary),
+            EntityDecl(
+                name=name, module=self.decl.name, fields=fields_of(fields), summary=summary, auth=auth
+            ),
             fillings=fillings_of(fields),
             seed=seed,
         )
