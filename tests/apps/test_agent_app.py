@@ -25,6 +25,7 @@ from support.apps.programs import (
     answering,
     board,
     find_program,
+    free_port,
     home_for_test,
     programs_at_once,
     scaffolded,
@@ -174,6 +175,17 @@ def test_an_app_is_served_once_and_stopped_with_all_that_it_started(todo: Path) 
     assert who_answers(first["port"]).kind == "nobody"
     assert agent_app(str(todo), "stop").json["stopped"] is None
     assert not (todo / ".a2app" / "serve.json").exists()
+
+
+@pytest.mark.requirement("P9")
+def test_an_app_whose_manifest_names_another_port_by_now_is_found_where_it_runs(todo: Path) -> None:
+    first = agent_app(str(todo), "serve").json
+    _change(todo, port=free_port())
+    again = agent_app(str(todo), "serve").json
+    assert (again["pid"], again["url"], again["alreadyRunning"]) == (first["pid"], first["url"], True)
+    assert agent_app("list", "--json").json["apps"][0]["url"] == first["url"]
+    assert a2app(str(todo), "identity").status == 0
+    assert agent_app(str(todo), "stop").json["stopped"] == first["pid"]
 
 
 @pytest.mark.requirement("P9")

@@ -2,38 +2,31 @@
 
 from __future__ import annotations
 
-import os
-import secrets
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
 from .agent_work import work_of
 from .client import JsonObject
 from .faults import Rejected
-from .files import Lock, locked, write_json
+from .files import Lock, locked
 from .folder import AppRecord, Folder, open_folder
+from .launching import end_record, end_unfinished, launch_app, listens, sessions
 from .ownership import drifted_files
 from .ports import base_url_of, who_answers
-from .processes import birth_of, end_tree
-from .registry import Registry, now_iso
-from .starting import app_environment, run_step, start_app, wait_until_free, wait_until_healthy
+from .processes import birth_of
+from .registry import Registry
+from .starting import app_environment, run_step, wait_until_free
 
 __all__ = [
-    "LAUNCH_VARIABLE",
     "Served",
     "Stopped",
     "data_folder",
-    "end_record",
     "end_trial",
     "serve",
     "stop",
     "stop_dev",
 ]
-
-
-LAUNCH_VARIABLE = "A2APP_LAUNCH"
-"""In an app's environment: which start of it this is, as its record says."""
 
 
 class Served(NamedTuple):
@@ -93,12 +86,9 @@ def serve(
         warn(f"the app is not in the index: {fault.message}")
     with locked(folder.state / "serve.lock") as lock:
         folder = _checked(folder)
+        if (running := _running(folder)) is not None:
+            return running
         found = who_answers(folder.port)
-        if found.kind == "app" and found.app_id == folder.id:
-            record = folder.serve_record()
-            pid = record.pid if record is not None and record.is_alive else None
-            url = base_url_of(folder.port)
-            return Served(url, folder.port, pid, True, work_of(folder, url))
         if found.kind != "nobody":
             who = (
                 f"another app ({found.app_id[:80]})"
@@ -127,7 +117,7 @@ def stop(folder: Folder) -> Stopped:
         found = who_answers(port)
         is_ours = found.kind == "app" and found.app_id == folder.id
         if record is None or not record.is_alive:
-            if (unfinished := _end_unfinished(record)) is not None:
+            if (unfinished := end_unfinished(record)) is not None:
                 (folder.state / "serve.json").unlink(missing_ok=True)
                 wait_until_free(port)
                 return Stopped(unfinished, False)
@@ -145,7 +135,7 @@ def stop(folder: Folder) -> Stopped:
             path.unlink(missing_ok=True)
             return Stopped(None, was_there)
         # With the start time in the record there is no doubt; without it, the app's own answer has to confirm it.
-        if not record.birth and not (is_ours and _listens(record.pid, port)):
+        if not record.birth and not (is_ours and listens(record.pid, port)):
             raise Rejected(
                 f"Process {record.pid} may be another program by now, so it is left alone.",
                 hint="End the app where it was started.",
@@ -172,6 +162,7 @@ def end_trial(folder: Folder) -> Stopped:
     import shutil
 
     record = folder.dev_record()
+    end_unfinished(record)
     was_alive = record is not None and record.is_alive
     if record is not None and was_alive:
         end_record(record)
@@ -182,14 +173,15 @@ def end_trial(folder: Folder) -> Stopped:
     )
 
 
-def end_record(record: AppRecord) -> None:
-    """Ends the process of a record and its descendants.
-
-    Raises:
-        Rejected: Some of it is still there.
-    """
-    if not end_tree(record.pid, record.birth):
-        raise Rejected(f"Process {record.pid} did not end.", hint="Its record is kept; try again.")
+def _running(folder: Folder) -> Served | None:
+    """The app as it answers already: where it was started, though its manifest may name another port by now."""
+    record = folder.serve_record()
+    live = record if record is not None and record.is_alive else None
+    for port in {live.port if live is not None else folder.port, folder.port}:
+        if who_answers(port).app_id == folder.id:
+            url = base_url_of(port)
+            return Served(url, port, live.pid if live is not None else None, True, work_of(folder, url))
+    return None
 
 
 def _checked(folder: Folder) -> Folder:
@@ -208,7 +200,7 @@ def _checked(folder: Folder) -> Folder:
 def _end_leftover(folder: Folder) -> None:
     """Ends one that was started earlier and does not answer, if it is certainly that one; forgets it if it is gone."""
     record = folder.serve_record()
-    _end_unfinished(record)
+    end_unfinished(record)
     if record is not None and record.is_alive:
         if not record.birth:
             raise Rejected(
@@ -237,87 +229,17 @@ def _start(folder: Folder, lock: Lock, *, installs: bool) -> Served:
     if installs:
         run_step(folder, "install", log, environment, still_here=lock.renew)
     run_step(folder, "build", log, environment, still_here=lock.renew)
-    path = folder.state / "serve.json"
+    pid = launch_app(folder, folder.state / "serve.json", log, environment, port=folder.port)
     url = base_url_of(folder.port)
-    launch = secrets.token_hex(8)
-    record: JsonObject = {
-        "port": folder.port,
-        "url": url,
-        "startedAt": now_iso(),
-        "healthy": False,
-        "launch": launch,
-    }
-    # Noted before there is anything to note: should this program be killed from here on, the next one still finds
-    # what it started, by the launch in its environment.
-    write_json(path, {"pid": os.getpid(), **record, "birth": birth_of(os.getpid())})
-    try:
-        process = start_app(folder, log, {**environment, LAUNCH_VARIABLE: launch})
-    except BaseException:
-        path.unlink(missing_ok=True)
-        raise
-    birth = birth_of(process.pid)
-    record = {"pid": process.pid, **record, "birth": birth}
-    try:
-        write_json(path, record)
-        wait_until_healthy(folder, process, folder.port, log)
-        write_json(path, {**record, "healthy": True})
-    except BaseException:
-        end_tree(process.pid, birth, term_s=2.0)
-        process.poll()
-        path.unlink(missing_ok=True)
-        raise
-    process.returncode = 0  # it lives on; nobody here will wait for it
-    return Served(url, folder.port, process.pid, False, work_of(folder, url))
-
-
-def _end_unfinished(record: AppRecord | None) -> int | None:
-    """Ends what a `serve` started that was itself killed before it could write that down; its pid, if there is one."""
-    launch: object = record.raw.get("launch") if record is not None else None
-    if record is None or record.is_alive or not isinstance(launch, str) or not launch:
-        return None
-    found = [pid for pid, given in _sessions() if given.get(LAUNCH_VARIABLE) == launch]
-    for pid in found:
-        end_record(AppRecord(pid, birth_of(pid), record.port, False, {}))
-    return found[0] if found else None
+    return Served(url, folder.port, pid, False, work_of(folder, url))
 
 
 def _unrecorded(folder: Folder) -> AppRecord | None:
     """What was started by `serve` and has no record any more: it was given the app's data folder, and holds its port."""
-    for pid, given in _sessions():
+    for pid, given in sessions():
         is_given = (
             given.get("A2APP_DATA_DIR") == str(data_folder(folder)) and given.get("A2APP_ENV") == "live"
         )
-        if is_given and _listens(pid, folder.port):
+        if is_given and listens(pid, folder.port):
             return AppRecord(pid, birth_of(pid), folder.port, False, {})
     return None
-
-
-def _sessions() -> Iterator[tuple[int, dict[str, str]]]:
-    """Every process of ours that is the first of a session, as all are that `serve` starts, with its environment."""
-    import psutil
-
-    for one in psutil.process_iter():
-        try:
-            if one.pid == os.getsid(one.pid):
-                yield one.pid, one.environ()
-        except (psutil.Error, OSError):
-            continue
-
-
-def _listens(pid: int, port: int) -> bool:
-    """Whether the process or one of its descendants holds the port; True where the system does not say."""
-    import psutil
-
-    try:
-        leader = psutil.Process(pid)
-        for one in (leader, *leader.children(recursive=True)):
-            if any(
-                held.laddr and held.laddr.port == port and held.status == psutil.CONN_LISTEN
-                for held in one.net_connections("tcp")
-            ):
-                return True
-    except psutil.AccessDenied:
-        return True
-    except psutil.Error:
-        return False
-    return False

@@ -10,16 +10,15 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, cast
 
 from .backups import Backup, app_files, take_backup
-from .client import JsonObject
 from .faults import Rejected
 from .files import locked, read_json, write_json
 from .folder import Folder
+from .launching import launch_app
 from .ownership import digest_of, drifted_files
 from .ports import base_url_of
-from .processes import birth_of, end_tree
 from .registry import Registry, now_iso
 from .serving import Served, end_trial, serve, stop
-from .starting import app_environment, run_step, start_app, wait_until_healthy
+from .starting import app_environment, run_step
 
 __all__ = ["Promoted", "Trial", "code_digest", "pass_gate", "promote", "try_change"]
 
@@ -74,29 +73,10 @@ def try_change(folder: Folder) -> Trial:
         port, log = _free_port(), boot / "dev.log"
         environment = app_environment(port=port, data=boot / "data", env="dev")
         run_step(folder, "build", log, environment, still_here=lock.renew)
-        process = start_app(folder, log, environment)
-        birth = birth_of(process.pid)
-        record: JsonObject = {
-            "pid": process.pid,
-            "port": port,
-            "url": base_url_of(port),
-            "bootDir": str(boot.relative_to(folder.path)),
-            "startedAt": now_iso(),
-            "healthy": False,
-            "birth": birth,
-        }
-        path = folder.state / "dev.json"
-        try:
-            write_json(path, record)
-            wait_until_healthy(folder, process, port, log)
-            write_json(path, {**record, "healthy": True})
-        except BaseException:
-            end_tree(process.pid, birth, term_s=2.0)
-            process.poll()
-            path.unlink(missing_ok=True)
-            raise
-        process.returncode = 0  # it lives on; nobody here will wait for it
-        return Trial(base_url_of(port), port, process.pid, str(boot.relative_to(folder.path)))
+        inner = str(boot.relative_to(folder.path))
+        place = folder.state / "dev.json"
+        pid = launch_app(folder, place, log, environment, port=port, further={"bootDir": inner})
+        return Trial(base_url_of(port), port, pid, inner)
 
 
 def pass_gate(folder: Folder) -> bool:
