@@ -85,3 +85,21 @@ def test_a_console_that_redraws_before_its_first_work_is_not_taken_for_one_that_
         assert act.typed is not None
         typed = act.typed
     assert take_step(typed, sight(13.0, idle), RECIPE).ending == "completed"
+
+
+@pytest.mark.parametrize(("is_command", "presses"), [(False, 1), (True, 0)])
+def test_a_command_is_submitted_once_for_what_it_opens_may_take_the_next_enter(
+    is_command: bool, presses: int
+) -> None:
+    idle = Verdict(activity="idle", source=Source.SCREEN, rule="composer.free")
+    typed = msgspec.structs.replace(SUBMITTED, phase="submitted", tries=1, is_command=is_command)
+    pressed = 0
+    for tick in range(30):
+        seen = msgspec.structs.replace(sight(tick / 10, idle), composer="text", blocks=("draft",))
+        act = take_step(typed, seen, RECIPE)
+        assert act.typed is not None
+        typed = msgspec.structs.replace(act.typed, is_writing=False)
+        pressed += bool(act.keys)
+    assert pressed == presses
+    late = msgspec.structs.replace(sight(11, idle), composer="text", blocks=("draft",))
+    assert take_step(typed, late, RECIPE).fault == "ignored"

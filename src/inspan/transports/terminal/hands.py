@@ -37,7 +37,7 @@ from .evaluating import Reading
 from .hands_state import FAULT_OUTCOMES, FAULTS, LEFTOVER_IGNORES, OUTCOMES, Ended, HandsState, OpenDialog
 from .hook_claims import fingerprint_text
 from .keys import encode_keys
-from .message import check_command, encode_message
+from .message import begins_command, check_command, encode_message
 from .screen import Snapshot
 from .typist import TEXT_IGNORES, Act, Ending, Sight, Typed, block_typing, take_step
 
@@ -155,13 +155,14 @@ class Hands:
             return
         if typed.text:
             try:
+                is_command = begins_command(typed.text, self.recipe.commands)
                 if "command" not in typed.ignores:
                     check_command(typed.text, self.recipe.commands)
                 pieces = encode_message(typed.text, self.recipe, snapshot)
             except UsageError as error:
                 self._refuse(typed.delivery, error)
                 return
-            typed = _set(typed, text="", pieces=pieces)
+            typed = _set(typed, text="", pieces=pieces, is_command=is_command)
         self._act(take_step(typed, sight, self.recipe), typed, sight.verdict, snapshot)
 
     def note_person(self) -> None:

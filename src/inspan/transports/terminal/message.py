@@ -10,7 +10,7 @@ from inspan.model.typing_recipe import TypingRecipe
 from .keys import BRACKETED_PASTE, FOCUS_EVENTS, encode_keys
 from .screen import Snapshot
 
-__all__ = ["check_command", "check_message", "encode_message"]
+__all__ = ["begins_command", "check_command", "check_message", "encode_message"]
 
 PASTE_BEGIN = b"\x1b[200~"
 PASTE_END = b"\x1b[201~"
@@ -39,22 +39,28 @@ def check_message(text: str) -> str:
     return text
 
 
-def check_command(text: str, commands: str) -> None:
-    """Refuses a message that a console would take for a command of its own, and not give to the model.
+def begins_command(text: str, commands: str) -> bool:
+    """Whether a console would take a message for a command of its own.
 
     What some consoles do with blanks before it is not known, so they do not count.
 
     Args:
         text: The message.
         commands: The characters with which commands begin.
+    """
+    first = text.lstrip()[:1]
+    return bool(first) and first in commands
+
+
+def check_command(text: str, commands: str) -> None:
+    """Refuses a message that a console would take for a command of its own, and not give to the model.
 
     Raises:
         UsageError: `message_is_command`; nothing was typed.
     """
-    first = text.lstrip()[:1]
-    if first and first in commands:
+    if begins_command(text, commands):
         raise UsageError(
-            f"The message begins with {first!r}, by which this console knows a command of its own.",
+            f"The message begins with {text.lstrip()[0]!r}, by which this console knows a command of its own.",
             code="message_is_command",
             hint="Put a word before it, or send it as the command that it is with `--override REASON`.",
         )

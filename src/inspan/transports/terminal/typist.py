@@ -80,6 +80,7 @@ class Typed(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         ignores: What the operator said not to mind.
         tries: How often it was submitted.
         error_before: The error that stood on the screen before it was submitted.
+        is_command: It is a command of the console, which may open a dialog at once: it is submitted one time only.
         is_rendered: It was said that it is seen.
         idle_since: Since when the console is seen idle.
         is_touched: A person pressed keys while it stood in the input line, which is no longer ours alone.
@@ -102,6 +103,7 @@ class Typed(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     ignores: tuple[TypingBlock, ...] = ()
     tries: int = 0
     error_before: KeptError | None = None
+    is_command: bool = False
     is_rendered: bool = False
     idle_since: datetime | None = None
     is_touched: bool = False
@@ -231,7 +233,9 @@ def _await_work(typed: Typed, sight: Sight, recipe: TypingRecipe) -> Act:
         return _end(typed, sight)
     if waited_s >= IGNORED_S:
         return Act(typed=None, fault="ignored")
-    is_due = waited_s >= recipe.submit_gap_s and typed.tries < recipe.submit_tries and not typed.is_touched
+    is_due = waited_s >= recipe.submit_gap_s and typed.tries < recipe.submit_tries
+    if typed.is_command or typed.is_touched:
+        return Act(typed=typed)
     if is_due and not block_typing(sight, ignores=TEXT_IGNORES | set(typed.ignores)):
         return Act(typed=_set(typed, is_writing=True, tries=typed.tries + 1), keys=recipe.submit)
     return Act(typed=typed)
