@@ -127,7 +127,7 @@ def read(words: list[str]) -> None:
 
 @cache
 def make_targets() -> set[str]:
-    return set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+    return set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
 
 
 def find_wrong_targets(text: str) -> list[Fault]:
