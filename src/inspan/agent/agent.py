@@ -24,6 +24,7 @@ from inspan.agent.models.catalogue import FoundModel, ModelCatalogue
 from inspan.agent.models.contract import ModelDefinition, ModelProvider
 from inspan.agent.models.scripted import SCRIPTED_MODELS, ScriptedModel
 from inspan.agent.models.well_known import WELL_KNOWN, WellKnownModels, default_model, require_extra
+from inspan.agent.own_tools import bring_tools
 from inspan.agent.permissions.values import PermissionMode, Responder, Rule
 from inspan.agent.plugins.contract import PluginStatus, PromptContext
 from inspan.agent.plugins.entries import InlinePlugins
@@ -38,12 +39,16 @@ from inspan.agent.sessions.log import MemoryLog, SessionLog
 from inspan.agent.sessions.records import FORMAT, Header, SessionSettings, SettingsKept
 from inspan.agent.sessions.store import SessionInfo, SessionStore, copied
 from inspan.agent.skills.catalogue import SkillCatalogue
+from inspan.agent.tools.builtin import BuiltinTools
 from inspan.agent.tools.contract import Tool
+from inspan.agent.tools.settings import ToolSettings
 from inspan.home import locate_home
 from inspan.model.errors import HarnessError, UsageError
 from inspan.model.ids import new_id
 
 __all__ = ["Agent", "AgentCreation", "AgentLimits"]
+
+_BUILTIN_TOOLS = ToolSettings()
 
 
 class AgentLimits(Struct, frozen=True, kw_only=True):
@@ -78,6 +83,7 @@ class Agent:
         model: str | None = None,
         models: Sequence[tuple[ModelProvider, Sequence[ModelDefinition]]] = (),
         tools: Sequence[Tool] = (),
+        builtin_tools: ToolSettings | None = _BUILTIN_TOOLS,
         permission_mode: PermissionMode = PermissionMode.DEFAULT,
         rules: Sequence[Rule] = (),
         responder: Responder | None = None,
@@ -101,6 +107,7 @@ class Agent:
                 `models.well_known.default_model`.
             models: Further providers with their models.
             tools: Further tools.
+            builtin_tools: What is set about the built-in tools; None leaves them all out.
             permission_mode: Of new sessions.
             rules: Permission rules of all sessions.
             responder: Whom to ask for permission; None denies what would be asked.
@@ -131,6 +138,7 @@ class Agent:
                 model=model,
                 models=models,
                 tools=tools,
+                builtin_tools=builtin_tools,
                 permission_mode=permission_mode,
                 rules=tuple(rules),
                 responder=responder,
@@ -160,6 +168,7 @@ class Agent:
         model: str | None,
         models: Sequence[tuple[ModelProvider, Sequence[ModelDefinition]]],
         tools: Sequence[Tool],
+        builtin_tools: ToolSettings | None,
         permission_mode: PermissionMode,
         rules: tuple[Rule, ...],
         responder: Responder | None,
@@ -196,8 +205,6 @@ class Agent:
         self._catalogue.add(ScriptedModel(), SCRIPTED_MODELS, "builtin", self._builtin)
         for provider, definitions in models:
             self._catalogue.add(provider, definitions, "embedder", self._embedder)
-        for tool in tools:
-            self._tools.add(tool, "embedder", self._embedder)
         place = locate_home(home).path
         self._store = SessionStore(place / "agent" / "sessions")
         self._extensions = Extensions(
@@ -213,6 +220,17 @@ class Agent:
             plugins,
             limits.plugins,
         )
+        self._own_tools: BuiltinTools | None = None
+        if builtin_tools is not None:
+            self._own_tools = bring_tools(
+                builtin_tools,
+                skills=self._extensions.skills,
+                registry=self._tools,
+                lease=self._builtin,
+                sessions=self._sessions,
+            )
+        for tool in tools:
+            self._tools.add(tool, "embedder", self._embedder)
         self._ground = SessionGround(
             engine=TurnLoop(self._find_model, limits.engine),
             find_model=self._find_model,
@@ -386,6 +404,8 @@ class Agent:
                 stack.callback(self._embedder.stop, "agent_closed")
                 stack.callback(self._builtin.stop, "agent_closed")
                 stack.push_async_callback(self._extensions.close)
+                if self._own_tools is not None:
+                    stack.callback(self._own_tools.close)
                 await asyncio.gather(*(session.close() for session in tuple(self._sessions.values())))
 
     async def __aenter__(self) -> Self:
