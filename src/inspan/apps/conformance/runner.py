@@ -16,7 +16,7 @@ import msgspec
 
 from .suite import Check, CheckClass, CliCall, Expected, Request
 
-__all__ = ["Outcome", "Target", "run_class"]
+__all__ = ["Outcome", "Target", "problems_of", "run_class"]
 
 _WAIT_S = 15.0
 _CLI_WAIT_S = 60.0
@@ -77,6 +77,11 @@ def run_class(checks: CheckClass, target: Target) -> list[Outcome]:
         except (OSError, http.client.HTTPException):
             break
     return [_run(check, target, saved) for check in checks.checks]
+
+
+def problems_of(expect: Expected, number: int, text: str) -> list[str]:
+    """What is not as expected of an answer, one line each; `number` is its status, or a program's exit status."""
+    return _problems(expect, _Answer(number=number, text=text), {})
 
 
 def _run(check: Check, target: Target, saved: dict[str, str]) -> Outcome:
