@@ -39,7 +39,7 @@ Work = Callable[[JsonObject, ToolCallContext], Awaitable[ToolResult]]
 
 @asynccontextmanager
 async def open_agent(folder: Path, **options: Any) -> AsyncGenerator[Agent]:
-    """An agent whose home and workspace are in `folder`, on the scripted model, with nothing of this process."""
+    """An agent whose home and workspace are in `folder`, on the scripted model, without built-in tools and with nothing of this process."""
     workspace = folder / "work"
     workspace.mkdir(exist_ok=True)
     given: dict[str, Any] = {
@@ -47,6 +47,7 @@ async def open_agent(folder: Path, **options: Any) -> AsyncGenerator[Agent]:
         "home": folder / "home",
         "model": "scripted:demo",
         "environment": {},
+        "builtin_tools": None,
         "limits": QUICK,
     }
     async with Agent.create(**(given | options)) as agent:
