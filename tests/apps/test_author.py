@@ -226,23 +226,63 @@ def test_coroutines_and_plain_functions_are_operations_and_know_who_calls(tmp_pa
     assert app.caller is None
 
 
-def test_operations_that_add_to_one_number_at_once_lose_nothing(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["add", "add-later"])
+def test_operations_that_add_to_one_number_at_once_lose_nothing_and_none_waits_in_vain(
+    tmp_path: Path, name: str
+) -> None:
     app, notes = app_of(tmp_path)
 
     @app.declared.declare_operation(module="m")
-    async def add() -> None:
+    def add() -> None:
+        note = notes.list()[0]
+        notes.update(note["id"], {"stars": (note["stars"] or 0) + 1})
+
+    @app.declared.declare_operation(module="m")
+    async def add_later() -> None:
         note = notes.list()[0]
         await asyncio.sleep(0)
         notes.update(note["id"], {"stars": (note["stars"] or 0) + 1})
 
     notes.create({"title": "x"})
+    statuses: list[int] = []
     with serving(app) as here:
-        threads = [threading.Thread(target=lambda: here.post("/api/ops/add", {})) for _ in range(16)]
+        # Many more than there are threads: those that wait must not keep the one that writes from its thread.
+        threads = [
+            threading.Thread(target=lambda: statuses.append(here.post(f"/api/ops/{name}", {}).status))
+            for _ in range(60)
+        ]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
-        assert here.get(NOTES).body["items"][0]["stars"] == 16
+        assert statuses == [200] * 60
+        assert here.get(NOTES).body["items"][0]["stars"] == 60
+
+
+def test_a_writer_goes_on_while_many_read_for_long(tmp_path: Path) -> None:
+    app, notes = app_of(tmp_path)
+    are_in, may_go = threading.Semaphore(0), threading.Event()
+
+    @app.declared.declare_operation(module="m", read_only=True)
+    def look_long() -> int:
+        are_in.release()
+        assert may_go.wait(30)
+        return notes.count()
+
+    @app.declared.declare_operation(module="m")
+    def add() -> None:
+        notes.create({"title": "x"})
+
+    with serving(app) as here:
+        threads = [threading.Thread(target=lambda: here.post("/api/ops/look-long", {})) for _ in range(40)]
+        for thread in threads:
+            thread.start()
+        for _ in range(32):
+            assert are_in.acquire(timeout=20)
+        assert here.post("/api/ops/add", {}).status == 200
+        may_go.set()
+        for thread in threads:
+            thread.join()
 
 
 def test_a_slow_operation_that_is_not_atomic_lets_others_write_and_runs_once_a_key(tmp_path: Path) -> None:

@@ -242,7 +242,7 @@ class App:
     def close(self) -> None:
         """Closes the database; calling it twice is safe."""
         if self._served is not None:
-            self._served.database.close()
+            self._served.close()
             self._served = None
 
     def asgi(self) -> Asgi:

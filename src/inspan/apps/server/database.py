@@ -11,12 +11,13 @@ import asyncio
 import contextlib
 import os
 import sqlite3
-import threading
 from collections.abc import AsyncGenerator, Callable, Generator
 from contextvars import ContextVar
 from pathlib import Path
 
 from inspan.model.errors import StoreError
+
+from .turns import Turns
 
 __all__ = ["BusyError", "Database", "Transaction"]
 
@@ -100,7 +101,7 @@ class Database:
         self.path = path
         self.record_changes = 0
         self.is_new = False
-        self._lock = threading.Lock()
+        self._turns = Turns()
         self._current: ContextVar[Transaction | None] = ContextVar("transaction", default=None)
         self._is_read_only: ContextVar[bool] = ContextVar("is_read_only", default=False)
         try:
@@ -162,7 +163,8 @@ class Database:
             yield current
             return
         self._check_may_write()
-        if not self._lock.acquire(timeout=0 if _is_on_loop() else _WAIT_S):
+        # On a loop nobody is waited for: that would keep the writer there from going on.
+        if not self._turns.take(0 if _is_on_loop() else _WAIT_S):
             raise BusyError("Another operation is writing.")
         with self._transaction() as transaction:
             yield transaction
@@ -175,7 +177,8 @@ class Database:
             yield current
             return
         self._check_may_write()
-        await self._acquire()
+        if not await self._turns.take_async(_WAIT_S):
+            raise BusyError("Another operation is writing.")
         with self._transaction() as transaction:
             yield transaction
 
@@ -191,25 +194,9 @@ class Database:
         current = self._current.get()
         return current if current is not None and current.is_open else None
 
-    async def _acquire(self) -> None:
-        if self._lock.acquire(blocking=False):
-            return
-        waiting = asyncio.ensure_future(asyncio.to_thread(self._lock.acquire, timeout=_WAIT_S))
-        try:
-            is_ours = await asyncio.shield(waiting)
-        except asyncio.CancelledError:
-            waiting.add_done_callback(self._give_back)
-            raise
-        if not is_ours:
-            raise BusyError("Another operation is writing.")
-
-    def _give_back(self, waiting: asyncio.Future[bool]) -> None:
-        if not waiting.cancelled() and waiting.exception() is None and waiting.result():
-            self._lock.release()
-
     @contextlib.contextmanager
     def _transaction(self) -> Generator[Transaction]:
-        """Runs the block as one transaction; the lock is held, and is given back."""
+        """Runs the block as one transaction; the turn is ours, and is given back."""
         transaction = Transaction(self._writer)
         token = self._current.set(transaction)
         try:
@@ -229,7 +216,7 @@ class Database:
         finally:
             transaction.is_open = False
             self._current.reset(token)
-            self._lock.release()
+            self._turns.give_back()
         transaction.follow()
 
     def _prepare(self) -> None:

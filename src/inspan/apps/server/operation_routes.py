@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import logging
 from collections.abc import Mapping
@@ -183,10 +182,8 @@ async def _run(
     token = current_caller.set(caller)
     try:
         with served.database.read_only() if operation.read_only else contextlib.nullcontext():
-            if handler.is_async:
-                result = await handler.run(**args)
-            else:
-                result = await asyncio.to_thread(handler.run, **args)
+            is_writer = handler.is_atomic and not operation.read_only
+            result = await served.call(handler, args, is_writer=is_writer)
         # Here, so that a result that is no JSON undoes what was written.
         return msgspec.Raw(msgspec.json.encode(result))
     except (Refused, BusyError):

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextvars
+import functools
 import hashlib
 from collections.abc import Awaitable, Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import rfc8785
@@ -25,6 +29,8 @@ from .viewers import Viewers
 __all__ = ["Handler", "Served", "Triggered"]
 
 PROTOCOL = "0.1"
+
+_MOST_THREADS = 32
 
 
 class Handler(NamedTuple):
@@ -75,6 +81,9 @@ class Served:
         self.gate = gate
         self.clock = clock
         self.handlers = dict(handlers or {})
+        # What writes has a thread for itself: slow readers must not keep it, and all who wait for it, waiting.
+        self._writer = ThreadPoolExecutor(1, "app-writer")
+        self._others = ThreadPoolExecutor(_MOST_THREADS, "app")
         self.records = RecordStore(database, model, fillings)
         self.events = EventLog(database, model.id, clock)
         self.on_task_change: Callable[[], None] | None = None
@@ -87,6 +96,22 @@ class Served:
         self._limiter = RateLimiter(limits or RateLimits(), clock)
         self._event_types = frozenset(event.type for event in model.events)
         self._boot = _base36(int(clock().timestamp() * 1000))
+
+    async def call(self, handler: Handler, args: Mapping[str, Any], *, is_writer: bool) -> Any:
+        """Runs an operation's code: a coroutine function here, a plain one in a thread, with the context of the call."""
+        if handler.is_async:
+            return await handler.run(**args)
+        context = contextvars.copy_context()
+        run = functools.partial(context.run, handler.run, **args)
+        return await asyncio.get_running_loop().run_in_executor(
+            self._writer if is_writer else self._others, run
+        )
+
+    def close(self) -> None:
+        """Closes the database, once the code that still runs has ended; calling it twice is safe."""
+        self._writer.shutdown()
+        self._others.shutdown()
+        self.database.close()
 
     @property
     def data_version(self) -> str:
