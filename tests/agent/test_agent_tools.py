@@ -38,13 +38,12 @@ def test_the_agent_has_its_own_tools_and_nobody_takes_their_names(folder: Path) 
     async def story() -> None:
         async with open_agent(folder, builtin_tools=OWN) as agent:
             names = {tool.name for tool in agent.tools}
-            taken = next(iter(names))
         assert {"todo", "skill", "subagent"} <= names
         with pytest.raises(PluginError) as conflict:
-            async with open_agent(folder, builtin_tools=OWN, tools=[make_tool(taken)]):
+            async with open_agent(folder, builtin_tools=OWN, tools=[make_tool("todo")]):
                 raise AssertionError
         assert conflict.value.code == "plugin_conflict"
-        async with open_agent(folder, builtin_tools=None, tools=[make_tool(taken)]):
+        async with open_agent(folder, builtin_tools=None, tools=[make_tool("todo")]):
             pass
 
     asyncio.run(story())
