@@ -307,10 +307,14 @@ def encode_json(value: object) -> bytes:
 def _read(status: int, data: bytes) -> Reply:
     text = data.decode("utf-8", "replace")
     try:
-        value: object = json.loads(text)
+        value: object = json.loads(text, parse_constant=_no_constant)
     except (ValueError, RecursionError):
         return Reply(status, {}, text)
     return Reply(status, cast(JsonObject, value) if isinstance(value, dict) else {}, text)
+
+
+def _no_constant(name: str) -> object:
+    raise ValueError(f"{name} is no JSON")
 
 
 def _split(base_url: str) -> tuple[str, str, int | None, str]:

@@ -31,7 +31,9 @@ def printable(text: object, *, longest: int = _LONGEST) -> str:
 
 def print_json(value: object) -> None:
     """A result for a program: one JSON value on one line."""
-    text = json.dumps(value, ensure_ascii=False, separators=(", ", ": "))
+    # Where the letters themselves cannot be written, JSON's own escapes can.
+    is_utf8 = (getattr(sys.stdout, "encoding", None) or "utf-8").lower().replace("-", "") == "utf8"
+    text = json.dumps(value, ensure_ascii=not is_utf8, separators=(", ", ": "))
     sys.stdout.write(_UNSAFE.sub(_json_escaped, text) + "\n")
 
 
@@ -75,6 +77,10 @@ def run_program(name: str, run: Callable[[list[str]], int], argv: Sequence[str] 
         # The interpreter flushes standard output once more on its way out, and would complain.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return _BROKEN_PIPE
+    except OSError as error:
+        place = f"{printable(error.filename)}: " if isinstance(error.filename, str) else ""
+        note(f"{name}: {place}{printable(error.strerror or type(error).__name__)}")
+        return Fault.exit_status
     except KeyboardInterrupt:
         note(f"{name}: interrupted")
         return _INTERRUPTED

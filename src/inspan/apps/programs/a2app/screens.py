@@ -76,6 +76,7 @@ def module_screen(session: Session, level: JsonObject, module: str, *, shows_all
         [session.command(module, str(one.get("name"))) for one in operations],
         session.command(module, "OPERATION"),
     )
+    commands.append(session.command())
     return lines + _next(level, commands, session.command(module, "--all"), shows_all=shows_all)
 
 
