@@ -33,6 +33,8 @@ BENCHMARKS = (
     "cli_start",
     "hook_relay",
     "idle_daemon",
+    "agent_plugins",
+    "audit_sinks",
     "agent_first_word",
     "agent_step",
     "app_start",

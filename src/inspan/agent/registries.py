@@ -6,9 +6,11 @@ registered it alone. Nothing here starts a task or opens a file.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Generic, TypeVar, cast
 
 from inspan.agent.cancelling import CancelSignal, CancelSource
@@ -213,11 +215,21 @@ def check_tool(tool: Tool, owner: str) -> None:
 
 def _is_json_schema(schema: dict[str, Any]) -> bool:
     try:
+        text = json.dumps(schema, sort_keys=True)
+    except (TypeError, ValueError, RecursionError):  # something in it is no JSON
+        return False
+    return _is_schema_text(text)
+
+
+@lru_cache(maxsize=1_024)
+def _is_schema_text(text: str) -> bool:
+    """Whether a schema is one. It takes a millisecond, and each agent brings the same ones again."""
+    try:
         from jsonschema import Draft202012Validator, SchemaError
     except ImportError:  # the extra is not there: what calls tools says so
         return True
     try:
-        Draft202012Validator.check_schema(schema)
+        Draft202012Validator.check_schema(json.loads(text))
     except SchemaError:
         return False
     return True

@@ -19,7 +19,8 @@ import pytest
 from inspan.agent.audit.events import ToolExecution
 from inspan.agent.plugins.configuration import parse_config_list
 from inspan.agent.plugins.entries import InlinePlugin, resolve_entries
-from inspan.agent.plugins.jsonl_audit import JsonlFile, plugin
+from inspan.agent.plugins.jsonl_audit import plugin
+from inspan.agent.plugins.jsonl_sink import JsonlFile
 from support.runtime_plugins import Ground, make_services, open_host
 
 MODULE = "inspan.agent.plugins.jsonl_audit"
@@ -199,7 +200,7 @@ def test_a_process_that_is_killed_has_lost_no_line_that_was_written_before(tmp_p
     program = f"""
 import os, signal
 from pathlib import Path
-from inspan.agent.plugins.jsonl_audit import JsonlFile
+from inspan.agent.plugins.jsonl_sink import JsonlFile
 file = JsonlFile(Path({str(path)!r}))
 file.append(b"{{}}\\n" * 10)
 os.kill(os.getpid(), signal.SIGKILL)

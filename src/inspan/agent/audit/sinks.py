@@ -126,7 +126,7 @@ class _Pump:
         self._queue: deque[AuditEvent] = deque()
         self._is_writing = False
         self._is_stopped = False
-        self._dropped_in_a_row = 0
+        self._said_at = 1
         self.owner = owner
         self.task: asyncio.Task[None] | None = None
         self.written = self.failed = self.dropped = 0
@@ -140,17 +140,16 @@ class _Pump:
             return
         if self.pending >= self._limit:
             self.dropped += 1
-            self._dropped_in_a_row += 1
-            if self._dropped_in_a_row == 1:
+            if self.dropped == self._said_at:
+                # A sink that stays slow drops one event after the other: each tenfold is said, and the sum at its end.
+                self._said_at *= 10
                 _log.warning(
-                    "A sink of '%s' is %d events behind: events are dropped.", self.owner, self._limit
+                    "A sink of '%s' is %d events behind; dropped so far: %d.",
+                    self.owner,
+                    self._limit,
+                    self.dropped,
                 )
             return
-        if self._dropped_in_a_row:
-            _log.warning(
-                "A sink of '%s' takes events again; %d were dropped.", self.owner, self._dropped_in_a_row
-            )
-            self._dropped_in_a_row = 0
         self._queue.append(event)
         if self.task is None or self.task.done():
             self.task = asyncio.create_task(self._run())
@@ -159,6 +158,8 @@ class _Pump:
         self._is_stopped = True
         if self._queue:
             _log.warning("A sink of '%s' stopped with %d events unwritten.", self.owner, self.pending)
+        if self.dropped:
+            _log.warning("A sink of '%s' was too slow for %d events in all.", self.owner, self.dropped)
         self._queue.clear()
         if self.task is not None and not self.task.done():
             self.task.cancel()

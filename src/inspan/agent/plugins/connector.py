@@ -19,7 +19,6 @@ from typing import Any, Generic, Protocol, TypeVar
 from inspan.agent.argument_checks import ArgumentChecker
 from inspan.agent.cancelling import CancelSignal
 from inspan.agent.plugins.contract import API_VERSION, PluginContext, RuntimePlugin
-from inspan.agent.registries import check_tool
 from inspan.agent.tools.contract import Tool, ToolCallContext
 from inspan.agent.values import Json, JsonObject, ToolResult
 from inspan.model.errors import PluginError
@@ -96,7 +95,6 @@ class _Connector(Generic[ConfigT]):
             )
         checker = ArgumentChecker()
         for tool in tools:
-            check_tool(replace(tool, name=namespaced(self.id, tool.name)), self.id)
             ctx.tools.register(_tamed(tool, self.id, checker))
 
     def _choose(self, tools: Sequence[Tool], ctx: PluginContext[ConfigT]) -> list[Tool]:

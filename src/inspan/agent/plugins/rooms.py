@@ -30,7 +30,6 @@ from inspan.agent.plugins.contract import (
 )
 from inspan.agent.plugins.ownership import Ownership
 from inspan.agent.plugins.services import PluginServices
-from inspan.agent.registries import check_tool
 from inspan.agent.tools.contract import Tool, ToolCallContext
 from inspan.agent.values import JsonObject, ToolResult
 from inspan.model.errors import PluginError
@@ -61,7 +60,9 @@ class ToolRoom(_Room):
     def register(self, tool: Tool) -> None:
         """Adds a tool; see `plugins.contract.Tools`."""
         with self.own.registering("tools"):
-            check_tool(tool, self.own.owner)
+            _check_type(self.own, "tool", tool, Tool)
+            if not callable(tool.execute):
+                raise _refused(self.own, "tool", "its execute cannot be called")
             kept = replace(
                 tool,
                 input_schema=deepcopy(tool.input_schema),
