@@ -10,8 +10,10 @@ import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any, Literal, cast
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from inspan.apps.author import App, choices, flag, json, moment, number, refs, text
@@ -295,6 +297,26 @@ def test_every_control_has_a_name_and_nothing_runs_out_of_the_window(
         assert nameless == [], place
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), place
         assert page.locator("h1").count() == 1
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_page_has_no_fault_that_axe_knows(
+    browser: Browser, here: Served, scheme: Literal["light", "dark"]
+) -> None:
+    here.post("/api/ops/ask-for-summary", {})
+    # The page's policy lets nobody put a script into it: here it is left out, so that axe can be.
+    context = browser.new_context(color_scheme=scheme, bypass_csp=True)
+    window = context.new_page()
+    for place in ("#/cards", "#/lists", "#/cards/card_try", "#/cards/+", "#/-/tasks"):
+        window.goto(f"{here.url}/{place}")
+        expect(window.locator("main h1")).to_be_visible()
+        expect(window.get_by_text("Live")).to_be_visible()
+        found = cast("dict[str, list[dict[str, Any]]]", Axe().run(window).response)  # pyright: ignore[reportUnknownMemberType]
+        assert len(found["passes"]) > 20
+        assert [(one["id"], [node["html"] for node in one["nodes"]]) for one in found["violations"]] == [], (
+            place
+        )
+    context.close()
 
 
 def test_a_narrow_window_has_its_places_behind_a_button(page: Page) -> None:
