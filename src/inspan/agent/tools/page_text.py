@@ -45,6 +45,7 @@ _BLOCKS = frozenset(
         "ul",
     ]
 )
+_KEPT_BLANK = "\ue000"
 _HEADINGS = {f"h{level}": "#" * level + " " for level in range(1, 7)}
 
 
@@ -61,9 +62,8 @@ def page_text(html: str, address: str) -> str:
         reader.close()
     except (AssertionError, ValueError):  # the standard library's parser gives up on some broken declarations
         return html
-    return re.sub(
-        r"\n{3,}", "\n\n", "\n".join(line.strip() for line in "".join(reader.out).split("\n"))
-    ).strip()
+    lines = "\n".join(line.strip() for line in "".join(reader.out).split("\n"))
+    return re.sub(r"\n{3,}", "\n\n", lines).strip().replace(_KEPT_BLANK, " ")
 
 
 class _Reader(HTMLParser):
@@ -104,7 +104,7 @@ class _Reader(HTMLParser):
 
     def handle_data(self, data: str) -> None:
         if not self._hidden:
-            self.out.append(data if self._verbatim else re.sub(r"\s+", " ", data))
+            self.out.append(data.replace(" ", _KEPT_BLANK) if self._verbatim else re.sub(r"\s+", " ", data))
 
     def _say_target(self, target: str) -> None:
         try:
