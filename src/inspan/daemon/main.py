@@ -13,7 +13,7 @@ from collections.abc import Generator
 from typing import Any, cast
 
 import inspan
-from inspan.home import API_VERSION, Home, locate_home, prepare_home
+from inspan.home import API_VERSION, HOME_VARIABLE, Home, locate_home, prepare_home
 from inspan.model.errors import HostError, InspanError, error_to_wire
 
 from .composition import OpenParts, open_daemon, open_parts
@@ -39,6 +39,8 @@ def run(interrupts: Interrupts, argv: list[str] | None = None, *, open_parts: Op
     try:
         tcp = parse_tcp_address(options.tcp) if options.tcp else None
         prepare_home(home)
+        # What runs in a seat, our own agent above all, belongs to this home and not to another.
+        os.environ[HOME_VARIABLE] = str(home.path)
         os.chdir(home.path)
         with open_logs(home, is_shown=options.foreground):
             try:

@@ -82,6 +82,10 @@ class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
     folder: Path | None = None
 
 
+_OURS = ("INSPAN_HOME",)
+"""Variables of our own that harnesses are not handed, unless their configuration moves by one."""
+
+
 def config_variable(config: ConfigFolder) -> str:
     """The variable that moves a harness's configuration; empty where nothing does."""
     if config.isolation == "none":
@@ -144,6 +148,9 @@ def surround(
     given = dict(state.environment)
     if folder is not None and variable:
         given[variable] = str(folder)
+    elif variable in _OURS and variable in environ:
+        # Kept from every other harness; to the one whose configuration lies in our home, it says where.
+        given.setdefault(variable, environ[variable])
     kept = set(environ) - set(withheld_auth(state, manifest, environ))
     if state.clean_environment:
         kept = {name for name in kept if _is_needed(name, manifest)}
