@@ -17,7 +17,7 @@ from inspan.apps.examples import board, reading_list
 from inspan.apps.model.app_model import ModelProblems
 from inspan.apps.server.asgi import Application
 from inspan.apps.server.caller import Grant
-from inspan.model.errors import ManifestError, StoreError
+from inspan.model.errors import ManifestError, StoreError, UsageError
 from support.apps.served import serving, serving_asgi
 
 AGENT = Grant(token="t", credential_id="c")
@@ -155,6 +155,18 @@ def test_the_surroundings_say_where_data_is_and_whether_it_is_dev(
 
     assert (tmp_path / "elsewhere" / "app.db").exists()
     assert app.served.identity()["env"] == "dev"
+    app.close()
+
+
+@pytest.mark.parametrize("port", ["eighty", "0", "70000", "-1"])
+def test_a_port_that_is_none_is_refused_before_anything_listens(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, port: str
+) -> None:
+    monkeypatch.setenv("PORT", port)
+    app, _ = app_of(tmp_path)
+
+    with pytest.raises(UsageError, match="no port"):
+        app.serve()
     app.close()
 
 

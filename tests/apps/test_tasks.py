@@ -323,6 +323,16 @@ def test_events_are_read_from_a_cursor_on(app: App, here: Served) -> None:
         assert here.get(f"/api/_a2app/events?since={cursor}").code == "usage"
 
 
+@pytest.mark.parametrize("payload", [{"a": float("nan")}, {"a": 2**60}, {"a": object()}, {"a": "\ud800"}])
+def test_a_payload_that_is_no_json_value_is_refused_and_leaves_nothing(
+    app: App, payload: dict[str, Any]
+) -> None:
+    with pytest.raises(ValueError, match="no JSON value"):
+        app.trigger("card.due_soon", payload, capability="x")
+
+    assert app.served.events.since(0)[0] == []
+
+
 def test_what_an_operation_triggers_is_there_if_and_only_if_it_succeeds(tmp_path: Path) -> None:
     app = App("Ops", folder=tmp_path, grants=[OTHER])
     module = app.module("m")

@@ -31,6 +31,8 @@ from typing import Any, Literal
 
 import msgspec
 
+from inspan.model.errors import UsageError
+
 from .authoring import Declarations, Entity, InvalidRecord, Module
 from .declaring import binary, choice, choices, day, flag, json, moment, number, ref, refs, text
 from .files import write_atomically
@@ -258,12 +260,16 @@ class App:
 
         Args:
             port: Which; else `$PORT`, else the manifest's.
+
+        Raises:
+            UsageError: `$PORT` is no port.
+            ModelProblems: The declarations cannot be served; all problems are named.
+            StoreError: The database cannot be used.
         """
         if self._disk is None or self._disk.token is None:
             self._mint_token()
         self.write_operations()
-        given = os.environ.get("PORT", "")
-        chosen = port or (int(given) if given.isdigit() else 0)
+        chosen = port or _port_of_surroundings()
         chosen = chosen or (self._disk.manifest.port if self._disk is not None else DEFAULT_PORT)
         asgi = self.asgi()
         print(f"{self.model.name} is at http://127.0.0.1:{chosen}", file=sys.stderr, flush=True)
@@ -300,6 +306,16 @@ def _own_folder() -> Path:
     """The folder of the program that runs, if it is a file."""
     main = getattr(sys.modules.get("__main__"), "__file__", None)
     return Path(main).resolve().parent if main else Path.cwd()
+
+
+def _port_of_surroundings() -> int:
+    """`$PORT`, or 0 where nothing is said."""
+    given = os.environ.get("PORT", "").strip()
+    if given and not (given.isascii() and given.isdigit() and 0 < int(given) < 65536):
+        raise UsageError(
+            f"PORT is {given[:20]!r}, which is no port.", hint="Give a number from 1 to 65535, or unset it."
+        )
+    return int(given or 0)
 
 
 def _folder_grants(disk: AppFolder | None) -> list[Grant]:

@@ -150,7 +150,7 @@ async def asgi_call(
         "path": raw,
         "raw_path": raw.encode(),
         "query_string": query.encode(),
-        "headers": [(name.encode(), value.encode()) for name, value in (headers or {}).items()],
+        "headers": [(name.encode(), value.encode("latin-1")) for name, value in (headers or {}).items()],
         "server": ("127.0.0.1", 1),
     }
     await asgi(scope, receive, send)

@@ -172,7 +172,10 @@ class Served:
         if self._event_types and event_type not in self._event_types:
             raise ValueError(f'The event type "{event_type}" is not declared.')
         occurrence = {"capability": capability, "payload": payload, "type": event_type}
-        default_key = "sha256:" + hashlib.sha256(rfc8785.dumps(occurrence)).hexdigest()
+        try:
+            default_key = "sha256:" + hashlib.sha256(rfc8785.dumps(occurrence)).hexdigest()
+        except (rfc8785.CanonicalizationError, UnicodeEncodeError) as error:
+            raise ValueError(f"The payload is no JSON value that is the same everywhere: {error}.") from error
         with self.database.writing():
             event_id = self.events.append(event_type, payload)
             if capability is None:
