@@ -123,7 +123,7 @@ def test_the_rest_between_two_looks_is_never_nothing_and_never_over_what_is_left
 
 def test_an_app_here_is_asked_soon_again_and_one_elsewhere_as_it_wishes() -> None:
     two_seconds = Reply(200, {"pollAfterMs": 2000})
-    assert rest_ms("http://127.0.0.1:8090", two_seconds, left_ms=60_000) == 250
+    assert rest_ms("http://127.0.0.1:8090", two_seconds, left_ms=60_000) == 300
     assert rest_ms("https://h", two_seconds, left_ms=60_000) == 2000
     assert rest_ms("http://127.0.0.1:8090", Reply(200, {"pollAfterMs": 100}), left_ms=60_000) == 100
     assert rest_ms("http://127.0.0.1:8090", Reply(429, {"retryAfterSeconds": 7}), left_ms=60_000) == 7000

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import uuid
+import os
 from collections.abc import Mapping
 from typing import Any, cast
 from urllib.parse import quote, urlencode
@@ -92,7 +92,7 @@ def _list(session: Session, entity: str, words: Words) -> int:
 
 
 def _write(session: Session, entity: str, record: str | None, words: Words) -> int:
-    key = words.one("idempotency-key") or str(uuid.uuid4())
+    key = words.one("idempotency-key") or os.urandom(16).hex()
     if not key.isascii() or not key.isprintable():
         raise Misused("--idempotency-key takes plain letters and digits.")
     blob = words.one("json")

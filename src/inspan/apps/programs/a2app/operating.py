@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import uuid
+import os
 from collections.abc import Sequence
 from typing import Any, NamedTuple, cast
 from urllib.parse import quote
@@ -66,7 +66,7 @@ def run_operation(session: Session, steps: Sequence[str], operation: JsonObject,
         _check_applies(session, steps)
         _fill_record(given, params, steps)
     values = resolve_values(session, given, params)
-    headers = {"Idempotency-Key": call.idempotency_key or str(uuid.uuid4())}
+    headers = {"Idempotency-Key": call.idempotency_key or os.urandom(16).hex()}
     if call.approval is not None:
         headers["X-A2App-Approval"] = call.approval
     for key, value in headers.items():

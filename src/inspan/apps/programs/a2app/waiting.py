@@ -15,8 +15,11 @@ from .session import Session
 
 __all__ = ["next_task", "rest_ms"]
 
-NEAR_MS = 250
-"""How long a look at an app on this machine rests before the next: it costs neither of the two a millisecond."""
+NEAR_MS = 300
+"""How long a look at an app on this machine rests before the next.
+
+Work is then seen after half of it, at the median. A waiting agent takes a sixth of the calls that an app allows one
+credential a minute, so several that share one can wait at once."""
 
 _DEFAULT_MS = 2000
 _SHORTEST_MS = 50
