@@ -1,4 +1,4 @@
-"""What a person can ask of the agent itself in a conversation: `/compact`, `/context`, `/plugins`, `/skills`.
+"""What a person can ask of the agent itself in a conversation: `/compact`, `/context`, `/plugins`, `/pages`, `/skills`.
 
 No model is asked, and nothing of it is sent to one.
 """
@@ -8,7 +8,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from inspan.agent.agent import Agent
-from inspan.agent.plugins.contract import PluginStatus
+from inspan.agent.cancelling import CancelSource
+from inspan.agent.plugins.overview import overview_markdown
+from inspan.agent.plugins.page_drawing import draw_page
 from inspan.agent.session import Session
 from inspan.model.errors import InspanError
 
@@ -30,7 +32,8 @@ class Command(NamedTuple):
 COMMANDS = (
     Command("compact", "sum up the conversation so far, to make room"),
     Command("context", "show the session's model, mode, usage and instructions' parts"),
-    Command("plugins", "show the runtime plugins and how they are"),
+    Command("plugins", "show the runtime plugins and declarative packages, and how they are"),
+    Command("pages", "show the pages that plugins bring"),
     Command("skills", "show the skills that can be read"),
 )
 """Every command, in the order of a list."""
@@ -52,7 +55,9 @@ async def run_command(agent: Agent, session: Session, name: str) -> str:
         case "context":
             return _context(agent, session)
         case "plugins":
-            return _plugins(agent.runtime_plugin_status())
+            return overview_markdown(agent.runtime_plugin_status(), agent.package_status())
+        case "pages":
+            return await _pages(agent)
         case _:
             return _skills(agent)
 
@@ -78,19 +83,20 @@ def _context(agent: Agent, session: Session) -> str:
         + (f"; cost ${usage.cost_usd:.4f}" if usage.cost_usd is not None else "; cost not known"),
         f"- tools: {', '.join(tool.name for tool in agent.tools) or 'none'}",
     ]
-    return "\n".join([*lines, "", _plugins(agent.runtime_plugin_status())])
+    overview = overview_markdown(agent.runtime_plugin_status(), agent.package_status())
+    return "\n".join([*lines, "", overview])
 
 
-def _plugins(statuses: tuple[PluginStatus, ...]) -> str:
-    if not statuses:
-        return "No runtime plugins."
-    lines = ["| plugin | state | source | brings |", "|---|---|---|---|"]
-    for one in statuses:
-        state = f"{one.state} ({one.phase}: {one.error})" if one.phase else one.state
-        brings = ", ".join(f"{count} {kind}" for kind, count in one.contributions.items() if count)
-        lines.append(f"| {one.id} {one.version} | {state} | {one.source} | {brings or '-'} |")
-        lines += [f"| | {warning} | | |" for warning in one.warnings]
-    return "\n".join(lines)
+async def _pages(agent: Agent) -> str:
+    drawn: list[str] = []
+    for one in agent.pages.list():
+        try:
+            data = await agent.pages.read(one.page.id, CancelSource().signal)
+        except InspanError as error:
+            drawn.append(f"## {one.page.title}\n\n{error.message}")
+        else:
+            drawn.append(draw_page(one.page, data))
+    return "\n\n".join(drawn) or "No pages."
 
 
 def _skills(agent: Agent) -> str:

@@ -60,7 +60,7 @@ class Keeping:
         return [event.call_id for event in self.events if isinstance(event, ToolExecution)]
 
 
-@pytest.mark.requirement("R76", "R77")
+@pytest.mark.requirement("R53", "R76", "R77")
 def test_a_slow_and_a_raising_sink_hold_up_nobody_and_each_keeps_its_order() -> None:
     async def scenario() -> None:
         gate = asyncio.Event()

@@ -176,3 +176,14 @@ def test_work_that_heeds_a_signal_is_cancelled_by_it_and_has_ended_then() -> Non
 
     assert asyncio.run(scenario(by_signal=True)) == ["ended"]
     assert asyncio.run(scenario(by_signal=False)) == ["ended"]
+
+
+@pytest.mark.requirement("R99", "R101")
+def test_no_vendors_adapter_is_built_in_and_none_is_installed_with_it() -> None:
+    root = Path(__file__).resolve().parents[3]
+    text = "\n".join(
+        path.read_text(encoding="utf-8")
+        for path in (*(root / "src").rglob("*.py"), root / "pyproject.toml", root / "uv.lock")
+    ).lower()
+
+    assert [name for name in ("composio", "pipedream", "nango", "merge.dev") if name in text] == []

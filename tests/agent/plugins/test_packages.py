@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from inspan.agent.commands import run_command
 from inspan.agent.plugins.entries import InlinePlugin
 from inspan.agent.plugins.overview import overview_json, overview_text
 from inspan.agent.plugins.packages import find_packages
@@ -115,6 +116,30 @@ def test_two_packages_of_one_name_are_one(tmp_path: Path) -> None:
         ("b", "failed"),
     ]
     assert find_packages(tmp_path / "nowhere") == ()
+
+
+@pytest.mark.requirement("R89")
+def test_the_commands_plugins_and_context_show_both_kinds(tmp_path: Path) -> None:
+    make_package(tmp_path / "home")
+    make_package(tmp_path / "home", "{", folder="broken")
+
+    def fail(_: Context) -> None:
+        raise ValueError("sk-planted")
+
+    async def story() -> tuple[str, str]:
+        plugins = [InlinePlugin(plugin=MadePlugin(id="mine", setup=fail), required=False)]
+        async with open_agent(tmp_path, runtime_plugins=plugins) as agent:
+            session = await agent.new_session()
+            return await run_command(agent, session, "plugins"), await run_command(agent, session, "context")
+
+    shown, context = asyncio.run(story())
+
+    assert context.endswith(f"\n\n{shown}")
+    assert "| memory 1 | active | builtin | 2 tools, 1 prompts, 1 pages |" in shown
+    assert "| mine 1.2.3 | failed (setup: ValueError) | inline | - |" in shown
+    assert "| house-style 1 | active | 1 prompts, 1 skills |" in shown
+    assert "| broken | failed: It cannot be read (JSONDecodeError). | - |" in shown
+    assert "sk-planted" not in shown
 
 
 @pytest.mark.requirement("R14")

@@ -326,7 +326,8 @@ class Page:
         id: As a plugin's id; unique among all pages.
         title: For people.
         icon: A short name or one character; empty without.
-        blocks: What to draw, each with a `type` (`text`, `table`, `list`, `form`, `keyvalue`) and its own fields.
+        blocks: What to draw, each with a `type` (`text`, `table`, `list`, `form`, `keyvalue`) and its own fields; see
+            `plugins.page_drawing`.
         read: Gives the page's data.
         actions: What a person can do on it, by name.
     """

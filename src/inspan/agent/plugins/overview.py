@@ -8,7 +8,7 @@ from inspan.agent.plugins.contract import PluginStatus
 from inspan.agent.plugins.packages import PackageStatus
 from inspan.agent.values import JsonObject
 
-__all__ = ["overview_json", "overview_text"]
+__all__ = ["overview_json", "overview_markdown", "overview_text"]
 
 
 def overview_json(plugins: Sequence[PluginStatus], packages: Sequence[PackageStatus]) -> JsonObject:
@@ -62,6 +62,35 @@ def overview_text(plugins: Sequence[PluginStatus], packages: Sequence[PackageSta
     if not packages:
         lines.append("  none")
     return "\n".join(lines)
+
+
+def overview_markdown(plugins: Sequence[PluginStatus], packages: Sequence[PackageStatus]) -> str:
+    """The same as a table each, for where Markdown is shown."""
+    lines = ["| plugin | state | source | brings |", "|---|---|---|---|"]
+    for one in plugins:
+        state = f"{one.state} ({one.phase}: {one.error})" if one.phase else one.state
+        lines.append(
+            f"| {_cell(f'{one.id} {one.version}')} | {_cell(state)} | {one.source} | {_listed(one.contributions)} |"
+        )
+        lines += [f"| | {_cell(said)} | | |" for said in (*filter(None, [one.message]), *one.warnings)]
+    lines = lines if plugins else ["No runtime plugins."]
+    if not packages:
+        return "\n".join(lines)
+    lines += ["", "| package | state | brings |", "|---|---|---|"]
+    for one in packages:
+        state = f"{one.state}: {one.message}" if one.message else one.state
+        lines.append(
+            f"| {_cell(f'{one.name} {one.version}')} | {_cell(state)} | {_listed(one.contributions)} |"
+        )
+    return "\n".join(lines)
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.replace("|", "\\|").split())
+
+
+def _listed(contributions: Mapping[str, int]) -> str:
+    return ", ".join(f"{count} {kind}" for kind, count in contributions.items() if count) or "-"
 
 
 def _brought(contributions: Mapping[str, int]) -> str:
