@@ -27,7 +27,7 @@ from inspan.agent.permissions.values import (
 from inspan.agent.values import JsonObject, Location, ToolCall
 from support.agent_ground import make_tool, temporary_folder
 
-WORKSPACE = Path("/work/space")
+WORKSPACE = Path("/place/space")
 
 
 @pytest.fixture
@@ -88,13 +88,13 @@ def _rule(effect: Effect, tool: str = "*", **arguments: str) -> Rule:
         ("plan", {"read_only": True}, (True, "read_only")),
         ("plan", {"session_local": True}, (True, "session_local")),
         ("plan", {}, (False, "plan_mode")),
-        ("accept_edits", {"kind": "edit", "paths": ["/work/space/a"]}, (True, "mode")),
-        ("accept_edits", {"kind": "edit", "paths": ["/work/space/a", "/etc/b"]}, (True, "answer")),
-        ("accept_edits", {"kind": "edit", "paths": ["/work/spaceship/a"]}, (True, "answer")),
-        ("accept_edits", {"kind": "edit", "paths": ["/work/space/../b"]}, (True, "answer")),
+        ("accept_edits", {"kind": "edit", "paths": ["/place/space/a"]}, (True, "mode")),
+        ("accept_edits", {"kind": "edit", "paths": ["/place/space/a", "/etc/b"]}, (True, "answer")),
+        ("accept_edits", {"kind": "edit", "paths": ["/place/spaceship/a"]}, (True, "answer")),
+        ("accept_edits", {"kind": "edit", "paths": ["/place/space/../b"]}, (True, "answer")),
         ("accept_edits", {"kind": "edit", "paths": ["a"]}, (True, "answer")),
         ("accept_edits", {"kind": "edit"}, (True, "answer")),
-        ("accept_edits", {"kind": "execute", "paths": ["/work/space/a"]}, (True, "answer")),
+        ("accept_edits", {"kind": "execute", "paths": ["/place/space/a"]}, (True, "answer")),
         ("bypass", {}, (True, "mode")),
     ],
 )

@@ -18,6 +18,7 @@ from acp import schema
 from inspan.agent.acp.peer import LONGEST_LINE_BYTES
 from inspan.agent.acp.server import AcpServer
 from inspan.agent.agent import Agent
+from inspan.agent.commands import COMMANDS
 from inspan.agent.tools.contract import ToolCallContext
 from inspan.agent.values import Diff, JsonObject, Location, ToolResult
 from support.agent_ground import QUICK, make_tool, script
@@ -340,7 +341,7 @@ def test_a_command_is_answered_by_the_agent_and_asks_no_model(tmp_path: Path) ->
         session = await client.new_session(cwd=str(tmp_path / "work"), mcp_servers=[])
         await person.has_commands.wait()
         offered = [one.name for one in person.of("available_commands_update")[-1].available_commands]
-        assert offered == ["compact", "context", "plugins", "skills"]
+        assert offered == [one.name for one in COMMANDS]
         for name in offered:
             person.updates.clear()
             ended = await client.prompt(session_id=session.session_id, prompt=text(f"/{name}"))

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from inspan import __version__
 from inspan.agent.acp.peer import INTERNAL, INVALID_PARAMS, Params, Peer, PeerGone, RpcError
 from inspan.agent.acp.settings import config_options, modes_of, read_option
@@ -43,6 +45,11 @@ _AUTH_METHOD = "environment"
 
 MakeAgent = Callable[[Responder], AgentCreation]
 """Makes the one agent of a connection, with the responder that asks its client."""
+
+
+class _ListParams(msgspec.Struct, frozen=True):
+    cwd: str | None = None
+    cursor: str | None = None
 
 
 @dataclass(slots=True)
@@ -163,12 +170,12 @@ class AcpServer:
 
     async def _list(self, params: Params) -> Params:
         agent = await self._agent_of()
-        cwd, cursor = params.get("cwd"), params.get("cursor")
-        found = [one for one in agent.list_sessions() if cwd is None or one.workspace == cwd]
         try:
-            begin = int(cursor) if cursor is not None else 0
-        except (TypeError, ValueError):
-            raise RpcError(INVALID_PARAMS, "The cursor is none of ours.") from None
+            wanted = msgspec.convert(params, _ListParams)
+            begin = int(wanted.cursor or 0)
+        except (msgspec.ValidationError, ValueError):
+            raise RpcError(INVALID_PARAMS, "The folder or the page's mark is none of ours.") from None
+        found = [one for one in agent.list_sessions() if wanted.cwd is None or one.workspace == wanted.cwd]
         page = found[begin : begin + _PAGE]
         told: Params = {
             "sessions": [

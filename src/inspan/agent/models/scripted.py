@@ -55,14 +55,17 @@ from inspan.agent.models.failure import FailureKind, ModelFailure
 from inspan.agent.sessions.compaction import COMPACTION_SOURCE
 from inspan.agent.values import Content, JsonObject, TextContent, ToolCall, Usage
 
-__all__ = ["LABEL", "SCRIPTED_MODELS", "ScriptedModel", "ScriptedModelError"]
+__all__ = ["LABEL", "SCRIPTED_MODELS", "SCRIPTED_NAME", "ScriptedModel", "ScriptedModelError"]
 
 LABEL = "[scripted] "
 """Before everything that the model says of its own."""
 
+SCRIPTED_NAME = "scripted:demo"
+"""The name by which the built-in scripted model is chosen."""
+
 SCRIPTED_MODELS = (
     ModelDefinition(
-        id="demo",
+        id=SCRIPTED_NAME.partition(":")[2],
         title="Scripted (no model)",
         context_tokens=200_000,
         input_usd_per_mtok=0.0,

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import importlib.util
 from collections.abc import Mapping
+from importlib.resources import files
 from typing import TYPE_CHECKING
 
+import msgspec
 from msgspec import Struct
 
 from inspan.agent.models.catalogue import FoundModel
@@ -42,41 +44,17 @@ class WellKnownProvider(Struct, frozen=True, kw_only=True):
     default_model: str = ""
 
 
-WELL_KNOWN = (
-    WellKnownProvider(
-        id="anthropic",
-        title="Anthropic",
-        key_variables=("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"),
-        base_url_variable="ANTHROPIC_BASE_URL",
-        default_model="claude-sonnet-5-5",
-    ),
-    WellKnownProvider(
-        id="openai",
-        title="OpenAI, and whoever speaks like it",
-        key_variables=("OPENAI_API_KEY",),
-        base_url_variable="OPENAI_BASE_URL",
-        default_model="gpt-6.1-terra",
-    ),
-    WellKnownProvider(
-        id="google",
-        title="Google Gemini",
-        key_variables=("GOOGLE_API_KEY", "GEMINI_API_KEY"),
-        base_url_variable="GOOGLE_GEMINI_BASE_URL",
-        default_model="gemini-3.8-flash",
-    ),
-    WellKnownProvider(
-        id="openai-chat",
-        title="OpenAI by its chat completions",
-        key_variables=("OPENAI_API_KEY",),
-        base_url_variable="OPENAI_BASE_URL",
-    ),
-    WellKnownProvider(
-        id="openai-responses",
-        title="OpenAI by its responses",
-        key_variables=("OPENAI_API_KEY",),
-        base_url_variable="OPENAI_BASE_URL",
-    ),
-)
+class _Providers(Struct, frozen=True, forbid_unknown_fields=True):
+    providers: tuple[WellKnownProvider, ...]
+
+
+def _read_providers() -> tuple[WellKnownProvider, ...]:
+    """They are facts of the agent as a harness, so they stand in its folder."""
+    data = files("inspan.harnesses").joinpath("inspan", "providers.toml").read_bytes()
+    return msgspec.toml.decode(data, type=_Providers).providers
+
+
+WELL_KNOWN = _read_providers()
 """In the order in which their keys are looked for when no model is named."""
 
 _BY_ID = {provider.id: provider for provider in WELL_KNOWN}
