@@ -19,6 +19,7 @@ from inspan.model.permission import PermissionOption, ToolCall
 from inspan.model.reports import (
     PermissionRequested,
     PermissionWithdrawn,
+    PromptAccepted,
     PromptAnswered,
     PromptCorrected,
     PromptRendered,
@@ -34,17 +35,30 @@ from inspan.transports.machine import Outgoing
 from .arbitration import Verdict
 from .dialogs import Answering, Dialog, next_keys, read_dialog
 from .evaluating import Reading
-from .hands_state import FAULT_OUTCOMES, FAULTS, LEFTOVER_IGNORES, OUTCOMES, Ended, HandsState, OpenDialog
-from .hook_claims import fingerprint_text
+from .hands_state import (
+    FAULT_OUTCOMES,
+    FAULTS,
+    LEFTOVER_IGNORES,
+    OUTCOMES,
+    Ended,
+    HandsState,
+    OpenDialog,
+    call_error,
+)
 from .keys import encode_keys
-from .message import begins_command, check_command, encode_message
+from .posting import after_post, post_text
 from .screen import Snapshot
-from .typist import TEXT_IGNORES, Act, Ending, Sight, Typed, block_typing, take_step
+from .typist import TEXT_IGNORES, Act, Ending, Sight, Typed, block_typing, cut_text, take_step
 
 __all__ = ["Hands", "HandsState", "OpenDialog"]
 
 ANSWER_SHOWS_S = 3.0
 """How long a dialog may stand after it was answered before it counts as asked again."""
+MARK_SETTLES_S = 0.15
+"""How long nothing is pressed after a key that moves the mark: it may be on its way still."""
+MOVE_SHOWS_S = 3.0
+"""How long the mark may take to come to the answer before it is moved again: a console that is slow has the keys, and
+takes both."""
 MOVES = 4
 """How often the mark is moved at most for one answer."""
 
@@ -97,17 +111,14 @@ class Hands:
         answering = None if self.state.dialog is None else self.state.dialog.answering
         return self.state.typed is not None or answering is not None or bool(self.state.leftover)
 
-    def begin(self, delivery: str, text: str, now: datetime, ignores: tuple[TypingBlock, ...]) -> None:
+    def begin(self, typed: Typed) -> None:
         """Takes a prompt; the looks that follow type it, or take it back where something stands in the way.
 
         Raises:
             UsageError: `delivery_unsupported`.
         """
         _ = self.recipe
-        self.state = _set(
-            self.state,
-            typed=Typed(delivery=delivery, at=now, text=text, ignores=ignores, mark=fingerprint_text(text)),
-        )
+        self.state = _set(self.state, typed=typed)
 
     def type_at_once(self, sight: Sight, snapshot: Snapshot) -> None:
         """Types the beginning of a prompt that was just taken, if nothing stands in the way: with its intent, in one go.
@@ -115,11 +126,10 @@ class Hands:
         Nothing is said here: what stands in the way is for the next look to tell.
         """
         typed = self.state.typed
-        if typed is None or not typed.text:
+        if typed is None or not typed.text or typed.is_posted:
             return
         with contextlib.suppress(UsageError):
-            pieces = encode_message(typed.text, self.recipe, snapshot)
-            act = take_step(_set(typed, text="", pieces=pieces), sight, self.recipe)
+            act = take_step(cut_text(typed, self.recipe, snapshot), sight, self.recipe)
             if act.text:
                 self._act(act, typed, sight.verdict, snapshot)
 
@@ -153,16 +163,21 @@ class Hands:
         if typed is None:
             self._clear_leftover(sight, snapshot)
             return
+        if typed.is_posted and typed.text:
+            if not typed.is_writing:
+                block, outgoing = post_text(typed, sight)
+                if block:
+                    self._give_back(typed.delivery, block)
+                else:
+                    self.state = _set(self.state, typed=_set(typed, is_writing=True))
+                    self.outgoing.append(outgoing)
+            return
         if typed.text:
             try:
-                is_command = begins_command(typed.text, self.recipe.commands)
-                if "command" not in typed.ignores:
-                    check_command(typed.text, self.recipe.commands)
-                pieces = encode_message(typed.text, self.recipe, snapshot)
+                typed = cut_text(typed, self.recipe, snapshot)
             except UsageError as error:
                 self._refuse(typed.delivery, error)
                 return
-            typed = _set(typed, text="", pieces=pieces, is_command=is_command)
         self._act(take_step(typed, sight, self.recipe), typed, sight.verdict, snapshot)
 
     def note_person(self) -> None:
@@ -179,7 +194,9 @@ class Hands:
         It may come before it is known that the keys went out which submitted it.
         """
         typed = self.state.typed
-        if typed is None or typed.is_witnessed or typed.mark != mark or typed.text or typed.pieces:
+        if typed is None or typed.is_witnessed or typed.mark != mark or typed.pieces:
+            return
+        if typed.text and not (typed.is_posted and typed.is_writing):
             return
         known = _set(typed, phase="working", is_witnessed=True, turn=turn, idle_since=None)
         self.state = _set(self.state, typed=known, ended=None)
@@ -219,7 +236,7 @@ class Hands:
         if outcome is not ended.outcome:
             self._report(
                 PromptCorrected(
-                    delivery=ended.delivery, outcome=outcome, raw_reason=rule, error=_call_error(error)
+                    delivery=ended.delivery, outcome=outcome, raw_reason=rule, error=call_error(error)
                 ),
                 source,
                 rule,
@@ -245,6 +262,14 @@ class Hands:
         if purpose == "clear" and self.state.leftover:
             self.state = _set(self.state, leftover="stands" if result == "withheld" else "")
             return
+        if typed is not None and purpose == "inbox":
+            if block in ("", "command", "typing"):
+                self.state = _set(self.state, typed=after_post(typed, block, now))
+            else:
+                self._give_back(typed.delivery, block)
+            if not block:
+                self._report(PromptAccepted(delivery=typed.delivery), Source.PROTOCOL, "inbox.taken")
+            return
         if typed is None or purpose not in ("type", "submit", "interrupt"):
             return
         if result == "done":
@@ -262,14 +287,13 @@ class Hands:
             # A part of it stands in the input line; the rest follows once nothing is in the way.
             self.state = _set(self.state, typed=_set(typed, is_writing=False, pieces=(data, *typed.pieces)))
         else:
-            self._take_back(typed.delivery, block or "not_ready")
-            self.state = _set(self.state, typed=None)
+            self._give_back(typed.delivery, block or "not_ready")
 
     def check(self, purpose: str, sight: Sight, reading: Reading, snapshot: Snapshot) -> TypingBlock:
         """Why a write may not go out now, though it was decided on a moment ago; empty where it may."""
         typed, opened = self.state.typed, self.state.dialog
         match purpose:
-            case "type" | "submit" if typed is not None:
+            case "type" | "submit" | "inbox" if typed is not None:
                 own = TEXT_IGNORES if typed.has_text else frozenset[TypingBlock]({"typing"})
                 return block_typing(sight, ignores=own | set(typed.ignores))
             case "interrupt":
@@ -345,7 +369,7 @@ class Hands:
                     delivery=delivery,
                     outcome=OUTCOMES[act.ending],
                     raw_reason=verdict.rule,
-                    error=_call_error(act.error),
+                    error=call_error(act.error),
                 ),
                 verdict.source,
                 verdict.rule,
@@ -423,13 +447,15 @@ class Hands:
                 # It stands there still, so it was not answered: it is asked again, as a new request.
                 self._reopen(dialog, opened, sight)
             return
-        if sight.block in ("foreground", "person_typing") or (answering.moves and waited_s < 0.15):
+        if sight.block in ("foreground", "person_typing") or (answering.moves and waited_s < MARK_SETTLES_S):
             return
         found = next_keys(dialog, answers, answering.option)
-        if found is None or answering.moves >= MOVES:
+        keys, is_taken = found or ((), False)
+        if not is_taken and answering.moves and waited_s < MOVE_SHOWS_S:
+            return
+        if found is None or (not is_taken and answering.moves >= MOVES):
             self._reopen(dialog, opened, sight)
             return
-        keys, is_taken = found
         moved = _set(
             answering,
             is_writing=True,
@@ -446,16 +472,13 @@ class Hands:
         self._report(PermissionWithdrawn(wire_id=opened.wire_id), Source.SCREEN, "dialog.not_answered")
         self._open(dialog, sight, kind=str(sight.verdict.kind or ""))
 
+    def _give_back(self, delivery: str, block: TypingBlock) -> None:
+        """Has a prompt of which nothing went out tried again later."""
+        self._take_back(delivery, block)
+        self.state = _set(self.state, typed=None)
+
     def _take_back(self, delivery: str, block: TypingBlock) -> None:
         self._report(PromptTakenBack(delivery=delivery, why=block), Source.CORE, "typing.held")
 
     def _report(self, body: ReportBody, source: Source, rule: str) -> None:
         self.reports.append(Reported(body=body, source=source, rule=rule))
-
-
-def _call_error(error: KeptError | None) -> CallError | None:
-    if error is None:
-        return None
-    code = error.code or "call_failed"
-    until = f" It resets at {error.resets}." if error.resets else ""
-    return CallError(code=code, message=(error.message or code) + until)
