@@ -635,6 +635,7 @@ def test_bridge_is_handed_on_with_its_words(todo: Path) -> None:
     assert done.status == 0, done.err
     assert done.json["app"]["id"] == open_folder(todo).id
     assert agent_app(str(todo), "bridge", "frob").status == 2
+    assert agent_app(str(todo), "bridge", "start", "--help").out == agent_app("help", "bridge").out
 
 
 # -- processes

@@ -137,6 +137,21 @@ def test_whoever_lost_an_old_lock_does_not_take_the_next_holders_away(folder: Pa
     assert path.exists()
 
 
+def test_a_file_system_without_hard_links_has_locks_too(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise PermissionError(1, "no links here")
+
+    monkeypatch.setattr("inspan.apps.files.os.link", refuse)
+    path = folder / "one.lock"
+    with locked(path):
+        assert json.loads(path.read_text())["pid"] == os.getpid()
+        with pytest.raises(LockHeld), locked(path, timeout_s=0):
+            pytest.fail("two hold it")
+    assert list(folder.iterdir()) == []
+
+
 _COUNT = """
 import sys
 from pathlib import Path

@@ -23,6 +23,7 @@ __all__ = ["Lock", "LockHeld", "locked", "read_json", "write_atomically", "write
 LARGEST_JSON_BYTES = 16 * 1024 * 1024
 """More than this is not read as JSON: none of these files comes near."""
 
+_MADE_ANEW = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _RETRY_S = 0.025
 _UNREADABLE_S = 30.0
 _OLDEST_S = 300.0
@@ -158,7 +159,7 @@ def read_json(path: Path) -> Any:
 def _take(path: Path) -> Lock | None:
     """Makes the lock file, content and all, in one step, so that nobody ever finds it half written."""
     temporary = path.with_name(f"{path.name}.{os.getpid()}.{os.urandom(4).hex()}.tmp")
-    handle = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    handle = os.open(temporary, _MADE_ANEW, 0o600)
     try:
         os.write(handle, _said())
         try:
@@ -166,12 +167,31 @@ def _take(path: Path) -> Lock | None:
         except FileExistsError:
             os.close(handle)
             return None
+        except OSError:
+            os.close(handle)
+            return _take_without_links(path)
     except BaseException:
-        os.close(handle)
+        with suppress(OSError):
+            os.close(handle)
         raise
     finally:
         temporary.unlink(missing_ok=True)
     return Lock(path, handle)
+
+
+def _take_without_links(path: Path) -> Lock | None:
+    """The same on a file system that has no hard links, in two steps; a reader waits 30 seconds for the second."""
+    try:
+        handle = os.open(path, _MADE_ANEW, 0o600)
+    except FileExistsError:
+        return None
+    lock = Lock(path, handle)
+    try:
+        lock.renew()
+    except BaseException:
+        lock.release()
+        raise
+    return lock
 
 
 def _said() -> bytes:

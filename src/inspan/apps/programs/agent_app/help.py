@@ -91,9 +91,22 @@ opened is no error. AGENT_APP_OPEN_CMD names a program that shows it: words, wit
 flags
   --print-only       only say where it is""",
     "bridge": """\
-usage: agent-app APP bridge [status | start | stop] …
+usage: agent-app APP bridge [status]
+       agent-app APP bridge start [--harness ID] [--interval MS] [--task-timeout MS] [--capability NAME …]
+                                  [--once] [--dry-run] [--foreground]
+       agent-app APP bridge stop
 
-Takes the app's work to an agent. `agent-app APP bridge --help` says more.""",
+Takes the app's work to an agent, by the deepest way in that its harness offers. Nothing starts a bridge unasked. A live
+bridge, or a way in that can be used, is no proof that anything was delivered: the app's tasks say that.
+
+flags of start
+  --harness ID         which harness; else $A2APP_HARNESS, else the default of harnesses.json, else the first usable
+  --interval MS        how long between two looks at the queue (5000)
+  --task-timeout MS    how long one task may take (900000)
+  --capability NAME    only such work; may be repeated
+  --once               one look at the queue, here and now
+  --dry-run            only show what the agent would be told; claims nothing
+  --foreground         stay here instead of going into the background""",
     "backup": """\
 usage: agent-app APP backup [--reason TEXT]
        agent-app APP backup list

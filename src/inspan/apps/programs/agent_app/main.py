@@ -114,6 +114,9 @@ def _of_one(ref: str, rest: list[str], registry: Registry) -> int:
             f"There is no verb {printable(verb, longest=80)!r}; there are: {known}.", hint="agent-app --help"
         )
     if verb == "bridge":
+        if any(word in ("--help", "-h") for word in rest):
+            print_lines(help_for([verb]))
+            return 0
         return _bridge(ref, rest, registry)
     line = read_words(rest, switches=_SWITCHES.get(verb, ()))
     if line.switch("help"):
