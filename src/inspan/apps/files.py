@@ -160,23 +160,20 @@ def _take(path: Path) -> Lock | None:
     """Makes the lock file, content and all, in one step, so that nobody ever finds it half written."""
     temporary = path.with_name(f"{path.name}.{os.getpid()}.{os.urandom(4).hex()}.tmp")
     handle = os.open(temporary, _MADE_ANEW, 0o600)
+    is_taken = False
     try:
         os.write(handle, _said())
-        try:
-            os.link(temporary, path)
-        except FileExistsError:
-            os.close(handle)
-            return None
-        except OSError:
-            os.close(handle)
-            return _take_without_links(path)
-    except BaseException:
-        with suppress(OSError):
-            os.close(handle)
-        raise
+        os.link(temporary, path)
+        is_taken = True
+        return Lock(path, handle)
+    except FileExistsError:
+        return None
+    except OSError:
+        return _take_without_links(path)
     finally:
+        if not is_taken:
+            os.close(handle)
         temporary.unlink(missing_ok=True)
-    return Lock(path, handle)
 
 
 def _take_without_links(path: Path) -> Lock | None:
