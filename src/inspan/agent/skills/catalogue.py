@@ -153,7 +153,7 @@ class SkillCatalogue:
         skills, warnings = dict(self._kept), list(self._warnings)
         for folder in PROJECT_FOLDERS:
             _take(skills, warnings, place / folder, SkillOrigin.PROJECT, place)
-        for name, entry in self._runtime.items():
+        for name, entry in tuple(self._runtime.items()):
             if (other := skills.get(name)) is not None:
                 warnings.append(_hidden(entry.skill, other))
             else:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+import threading
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -60,7 +61,9 @@ def write_tool(ground: Ground) -> Tool:
     @telling_problems
     async def execute(arguments: JsonObject, call: ToolCallContext) -> ToolResult:
         wanted = arguments_of(WriteArguments, arguments)
-        return await run_blocking(call, lambda _: _Change(ground, call, wanted.path).write(wanted.content))
+        return await run_blocking(
+            call, lambda stop: _Change(ground, call, wanted.path, stop).write(wanted.content)
+        )
 
     return Tool(
         name="write",
@@ -79,7 +82,7 @@ def edit_tool(ground: Ground) -> Tool:
     @telling_problems
     async def execute(arguments: JsonObject, call: ToolCallContext) -> ToolResult:
         wanted = arguments_of(EditArguments, arguments)
-        return await run_blocking(call, lambda _: _Change(ground, call, wanted.path).edit(wanted))
+        return await run_blocking(call, lambda stop: _Change(ground, call, wanted.path, stop).edit(wanted))
 
     return Tool(
         name="edit",
@@ -104,7 +107,8 @@ class _Found:
 class _Change:
     """One change of one file."""
 
-    def __init__(self, ground: Ground, call: ToolCallContext, path: str) -> None:
+    def __init__(self, ground: Ground, call: ToolCallContext, path: str, stop: threading.Event) -> None:
+        self._stop = stop
         self._ledger = ground.ledger
         self._session = call.session_id
         self._confinement: Confinement = ground.confinement(call)
@@ -180,6 +184,8 @@ class _Change:
 
     def _put(self, found: _Found | None, data: bytes) -> None:
         with self._confinement.open_parent(self._place, make=found is None) as (folder, name):
+            if self._stop.is_set():
+                raise ToolProblem("The call was cancelled. Nothing was changed.")
             try:
                 _check_unmoved(folder, name, found, self._shown)
                 replace_file(folder, name, data, old=found.state if found else None)

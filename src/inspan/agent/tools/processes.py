@@ -113,9 +113,9 @@ class ProcessRun:
                 why = self._follow(process, reading, take)
                 left, stuck = self._end(process, began_at, lambda: _drain(reading, take))
             finally:
-                if process.poll() is None:  # only after an exception: nothing may outlive this block
+                if not _is_over(process):  # only after an exception: nothing may outlive this block
                     _kill_group(process.pid, signal.SIGKILL)
-                    process.wait()
+                process.wait()
                 _RUNNING.discard(process.pid)
             _drain(reading, take)
         finally:
@@ -137,7 +137,7 @@ class ProcessRun:
             if ended is not None:
                 selector.register(ended, selectors.EVENT_READ)
             try:
-                while process.poll() is None:
+                while not _is_over(process):
                     if self._stop.is_set():
                         return "cancelled"
                     room = deadline - time.monotonic()
@@ -156,22 +156,20 @@ class ProcessRun:
     def _end(
         self, process: subprocess.Popen[bytes], began_at: float, drain: Callable[[], None]
     ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        was_running = process.poll() is None
+        was_running = not _is_over(process)
         if was_running:
             _kill_group(process.pid, signal.SIGTERM)
         members = self._members(process.pid, began_at)
         left = {one.pid: _describe(one) for one in members if one.pid != process.pid}
         _signal_all(members, signal.SIGTERM)
         deadline = time.monotonic() + _GRACE_S
-        while (members or process.poll() is None) and time.monotonic() < deadline:
+        while (members or not _is_over(process)) and time.monotonic() < deadline:
             drain()  # who waits to write before it dies can do so
             time.sleep(_POLL_S / 5)
-            process.poll()
             members = [one for one in members if _lives(one)]
         for _ in range(_ROUNDS):
-            if process.poll() is None:
+            if not _is_over(process):
                 _kill_group(process.pid, signal.SIGKILL)
-                process.wait()
             members = self._members(process.pid, began_at)
             if not members:
                 break
@@ -207,6 +205,17 @@ def _kill_what_runs() -> None:
     """A program that ends in the middle of a call leaves nothing of it behind."""
     for leader in tuple(_RUNNING):
         _kill_group(leader, signal.SIGKILL)
+
+
+def _is_over(process: subprocess.Popen[bytes]) -> bool:
+    """Whether the program has ended. It is not collected where that can be had: until it is, nobody else gets its number."""
+    wait = getattr(os, "waitid", None)
+    if wait is None or process.returncode is not None:
+        return process.poll() is not None
+    try:
+        return wait(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+    except ChildProcessError:
+        return process.poll() is not None
 
 
 def _watch_end(pid: int) -> int | None:

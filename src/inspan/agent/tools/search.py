@@ -6,6 +6,7 @@ import os
 import re
 import stat
 import threading
+from pathlib import Path
 from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
@@ -136,7 +137,7 @@ class _Results:
         path = self._base.path.joinpath(finding.path)
         if self._matcher is not None and not self._matcher.fullmatch(self._relative(finding.path)):
             return True
-        if path.resolve() != path:
+        if _leads_elsewhere(path):
             return True  # a link was put there meanwhile
         if self._left <= 0:
             self._left = -1
@@ -195,6 +196,13 @@ class _Results:
     def _say(self, line: str) -> None:
         self._said.append(line)
         self._room -= len(line) + 1
+
+
+def _leads_elsewhere(path: Path) -> bool:
+    try:
+        return os.path.realpath(path) != str(path)
+    except OSError:
+        return True
 
 
 def _is_after_match(lines: tuple[FoundLine, ...], index: int) -> bool:
