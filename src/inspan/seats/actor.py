@@ -458,7 +458,8 @@ class SeatActor:
                 flight = decision.flight
                 if flight is None or flight.delivery != event.delivery:
                     return None
-                return send_prompt(link, flight)
+                seat = decision.seat
+                return send_prompt(link, flight, has_session=seat.session_open and seat.session is not None)
             case PermissionAnswered() if event.by is not AnsweredBy.LAUNCH_END:
                 return link.machine.answer(event.wire_id, event.option)
             case CancelRequested():

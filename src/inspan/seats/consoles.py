@@ -26,6 +26,7 @@ from .actor import SeatActor
 from .console_turns import next_typed, what_is_ignored
 from .faults import fault_of
 from .hook_post import HookPost
+from .inboxes import Posted, post_prompt
 from .inputs import ConsoleFree
 from .link import Link
 from .viewers import Viewer, Viewers
@@ -50,6 +51,9 @@ QUIET_LOOK_S = 2.0
 AFTER_FAULT_S = 1.0
 """How long a console is not looked at after a fault of ours."""
 LAST_LINES = 12
+
+_POSTED: dict[Posted, TypingBlock] = {"taken": "", "refused": "command", "unknown": "typing"}
+"""What became of a prompt for an inbox, as machines are told it."""
 
 _log = logging.getLogger("inspan.seats")
 
@@ -163,6 +167,8 @@ class LiveConsole:
         Raises:
             HolderError: As `HolderConnection.write`.
         """
+        if row.purpose == "inbox":
+            return await self._post(row)
         block: TypingBlock = ""
         if row.op > self._connection.welcome.accepted_op:
             await self._ask_foreground(is_urgent=True)
@@ -172,6 +178,21 @@ class LiveConsole:
         if result.duplicate:
             block = "" if result.length else "not_ready"
         return result, block
+
+    async def _post(self, row: OutboxRow) -> tuple[WriteResult, TypingBlock]:
+        """Puts a prompt into the inbox, at most once: its number is noted before, and never tried again."""
+        inbox = self._machine.inbox
+        block: TypingBlock = "command" if inbox is None else ""
+        if row.op > self._connection.welcome.accepted_op and not block:
+            await self._ask_foreground(is_urgent=True)
+            block = self._machine.check_write(row.purpose)
+        result = await self._connection.write(row.op, b"")
+        if result.duplicate:
+            return result, "typing"
+        if inbox is None or block:
+            return result, block
+        posted = await post_prompt(inbox, self._actor.state, row.data.decode("utf-8", "replace"))
+        return result, _POSTED[posted]
 
     async def type_keys(self, token: str, data: bytes) -> None:
         """Types what a person typed.

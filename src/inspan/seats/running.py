@@ -38,6 +38,7 @@ from .harnesses import Harnesses
 from .holder_calls import insist, part_from, put_first
 from .hook_following import follow_hooks, take_left_hooks
 from .hook_launch import install_own_hooks, tell_hooks
+from .inboxes import keep_inbox
 from .inputs import (
     HolderLost,
     HolderUp,
@@ -98,6 +99,7 @@ class LaunchRunner:
         self._planner = planner
         self._launches = launches
         self._starts = StartMemory(launches.with_name("starts.json"))
+        self._environ = environ
         self._surroundings = SeatSurroundings(
             store=store, harnesses=planner, launches=launches, environ=environ
         )
@@ -179,6 +181,7 @@ class LaunchRunner:
             )
             config = self._planner.registry.manifest(state.harness).config
             await asyncio.to_thread(install_own_hooks, plan.settings.hooks, config, around, state.workspace)
+            plan = keep_inbox(plan, self._environ)
             hooked = tell_hooks(plan, folder, actor.name, around.inherited, around.given)
             plan = hooked.plan
             if actor.stop_wanted.is_set():
@@ -377,7 +380,7 @@ class LaunchRunner:
             if machine is None or result.outcome != "done":
                 await self._note_write(actor, row, _WRITE_RESULTS[result.outcome])
             else:
-                await actor.note_keys(link, machine, row, block, _end_of(row, "done") if not block else None)
+                await actor.note_keys(link, machine, row, block, _end_of_keys(row, block))
             if one_shot:
                 await insist(connection, link.launch, connection.close_stdin)
 
@@ -451,6 +454,13 @@ async def _hand_over(
 ) -> tuple[WriteResult, TypingBlock]:
     console = actor.console
     return (await connection.write(row.op, row.data), "") if console is None else await console.write(row)
+
+
+def _end_of_keys(row: OutboxRow, block: TypingBlock) -> WriteEnded | None:
+    """What is to be noted of keys that went out, or of an inbox of which nobody knows whether it took a prompt."""
+    if row.purpose == "inbox" and block == "typing":
+        return _end_of(row, "cut")
+    return None if block else _end_of(row, "done")
 
 
 def _end_of(row: OutboxRow, result: _WriteEnd) -> WriteEnded | None:

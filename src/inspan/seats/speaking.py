@@ -12,8 +12,8 @@ from .link import Link
 __all__ = ["operate", "send_prompt"]
 
 
-def send_prompt(link: Link, flight: InFlight) -> Step:
-    """Has a prompt sent, or typed where the harness is seen through a console."""
+def send_prompt(link: Link, flight: InFlight, *, has_session: bool) -> Step:
+    """Has a prompt sent, or typed where the harness is seen through a console, or put into its inbox."""
     machine = link.watching
     if machine is None:
         return link.machine.prompt(flight.delivery, flight.text)
@@ -25,7 +25,8 @@ def send_prompt(link: Link, flight: InFlight) -> Step:
         override=flight.override,
     )
     text = flight.text.replace("\r\n", "\n")
-    return machine.type_prompt(flight.delivery, text, ignores=what_is_ignored(prompt))
+    is_posted = machine.inbox is not None and has_session and not flight.override
+    return machine.type_prompt(flight.delivery, text, ignores=what_is_ignored(prompt), is_posted=is_posted)
 
 
 def operate(link: Link, wanted: tuple[Operation, ...]) -> Step | None:

@@ -22,7 +22,8 @@ class Outgoing(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     Attributes:
         data: The bytes, whole messages.
-        purpose: What they are for; `type`, `submit`, `interrupt`, `clear` and `keys` are keys of a console.
+        purpose: What they are for; `type`, `submit`, `interrupt`, `clear` and `keys` are keys of a console, `inbox` a text
+            for its inbox.
         delivery: The delivery that they carry, for `prompt`, `type` and `submit`.
         request: The permission request's wire id that they answer, for `answer`.
     """
@@ -35,6 +36,7 @@ class Outgoing(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         "cancel",
         "answer",
         "reply",
+        "inbox",
         "close",
         "type",
         "submit",

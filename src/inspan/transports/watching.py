@@ -6,6 +6,7 @@ from typing import Protocol, runtime_checkable
 
 from inspan.model.console_views import ConsoleExplanation, ForegroundView, ScreenView
 from inspan.model.hooks import HookReport
+from inspan.model.inbox import Inbox
 from inspan.model.typing_recipe import Key, TypingBlock
 
 from .machine import Step
@@ -80,13 +81,21 @@ class WatchingMachine(Protocol):
         """Why nothing may be typed now, as far as the screen tells, the strongest first; empty where it may."""
         ...
 
-    def type_prompt(self, delivery: str, text: str, *, ignores: tuple[TypingBlock, ...] = ()) -> Step:
+    @property
+    def inbox(self) -> Inbox | None:
+        """How the harness's own program hands over a prompt, where that is to be used."""
+        ...
+
+    def type_prompt(
+        self, delivery: str, text: str, *, ignores: tuple[TypingBlock, ...] = (), is_posted: bool = False
+    ) -> Step:
         """Takes a prompt, which the next looks type; where something stands in the way they take it back.
 
         Args:
             delivery: The delivery.
             text: The prompt, checked.
             ignores: What the operator said not to mind.
+            is_posted: It goes into the inbox, by a write of the purpose `inbox` whose data is its text.
         """
         ...
 
@@ -99,7 +108,10 @@ class WatchingMachine(Protocol):
         ...
 
     def note_written(self, purpose: str, data: bytes, *, block: TypingBlock) -> Step:
-        """Says that a write went out whole, or, with `block`, that it was held back and nothing of it went out."""
+        """Says that a write went out whole, or, with `block`, that it was held back and nothing of it went out.
+
+        Of an inbox, `command` says that it refused the prompt, and `typing` that nobody knows what became of it.
+        """
         ...
 
     def redraw(self) -> bytes:

@@ -6,13 +6,23 @@ from typing import Literal
 
 import msgspec
 
-from inspan.model.turn import TurnOutcome
+from inspan.model.console import KeptError
+from inspan.model.turn import CallError, TurnOutcome
 from inspan.model.typing_recipe import TypingBlock
 
 from .dialogs import Answering
 from .typist import Typed
 
-__all__ = ["FAULTS", "FAULT_OUTCOMES", "LEFTOVER_IGNORES", "OUTCOMES", "Ended", "HandsState", "OpenDialog"]
+__all__ = [
+    "FAULTS",
+    "FAULT_OUTCOMES",
+    "LEFTOVER_IGNORES",
+    "OUTCOMES",
+    "Ended",
+    "HandsState",
+    "OpenDialog",
+    "call_error",
+]
 
 FAULTS: dict[str, tuple[str, str]] = {
     "unsubmitted": (
@@ -95,3 +105,12 @@ class HandsState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     dialogs: int = 0
     ended: Ended | None = None
     leftover: Literal["", "stands", "clearing"] = ""
+
+
+def call_error(error: KeptError | None) -> CallError | None:
+    """An error that a console showed, as one of a turn."""
+    if error is None:
+        return None
+    code = error.code or "call_failed"
+    until = f" It resets at {error.resets}." if error.resets else ""
+    return CallError(code=code, message=(error.message or code) + until)

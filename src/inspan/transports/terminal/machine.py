@@ -18,6 +18,7 @@ from inspan.model.console_views import ConsoleExplanation, ForegroundView, Scree
 from inspan.model.content import UsageUpdated
 from inspan.model.evidence import Source
 from inspan.model.hooks import HookReport
+from inspan.model.inbox import Inbox
 from inspan.model.plan import TransportSettings
 from inspan.model.reports import PromptReady, Reported, SessionReady
 from inspan.model.session import OpenedHow
@@ -31,11 +32,11 @@ from .console import NO_RULES, Console, ConsoleCheckpoint
 from .context import read_context
 from .explaining import explain_console, show_screen
 from .hands import Hands, HandsState
-from .hook_claims import NOT_HEARD, HookState, read_hook
+from .hook_claims import NOT_HEARD, HookState, fingerprint_text, read_hook
 from .identity import IDENTITY
 from .readiness import NOT_READY, STABLE_S, Readiness, follow_readiness
 from .screen import ScreenSize
-from .typist import Sight
+from .typist import Sight, Typed
 
 __all__ = ["CHECKPOINT_BYTES", "TerminalMachine"]
 
@@ -276,10 +277,20 @@ class TerminalMachine:
         """See `WatchingMachine.can_type`."""
         return self._hands.can_type
 
-    def type_prompt(self, delivery: str, text: str, *, ignores: tuple[TypingBlock, ...] = ()) -> Step:
+    @property
+    def inbox(self) -> Inbox | None:
+        """See `WatchingMachine.inbox`."""
+        return self._settings.terminal.inbox
+
+    def type_prompt(
+        self, delivery: str, text: str, *, ignores: tuple[TypingBlock, ...] = (), is_posted: bool = False
+    ) -> Step:
         """See `WatchingMachine.type_prompt`."""
         now = self._clock()
-        self._hands.begin(delivery, text, now, ignores)
+        mark = fingerprint_text(text)
+        self._hands.begin(
+            Typed(delivery=delivery, at=now, text=text, ignores=ignores, mark=mark, is_posted=is_posted)
+        )
         sight = self._sight(self._console.look(now=now), now)
         self._hands.type_at_once(sight, self._console.snapshot())
         return self._end_step([])

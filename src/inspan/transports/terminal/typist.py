@@ -19,8 +19,10 @@ from inspan.model.typing_recipe import Key, TypingBlock, TypingRecipe
 
 from .arbitration import Verdict
 from .composer import ComposerState
+from .message import begins_command, check_command, encode_message
+from .screen import Snapshot
 
-__all__ = ["TEXT_IGNORES", "Act", "Ending", "Sight", "Typed", "block_typing", "take_step"]
+__all__ = ["TEXT_IGNORES", "Act", "Ending", "Sight", "Typed", "block_typing", "cut_text", "take_step"]
 
 SWALLOWED_S = 5.0
 """How long text that was typed may take to show up in the input line."""
@@ -80,6 +82,7 @@ class Typed(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         ignores: What the operator said not to mind.
         tries: How often it was submitted.
         error_before: The error that stood on the screen before it was submitted.
+        is_posted: It goes into the harness's inbox; no key is pressed for it.
         is_command: It is a command of the console, which may open a dialog at once: it is submitted one time only.
         is_rendered: It was said that it is seen.
         idle_since: Since when the console is seen idle.
@@ -103,6 +106,7 @@ class Typed(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     ignores: tuple[TypingBlock, ...] = ()
     tries: int = 0
     error_before: KeptError | None = None
+    is_posted: bool = False
     is_command: bool = False
     is_rendered: bool = False
     idle_since: datetime | None = None
@@ -151,6 +155,19 @@ def block_typing(sight: Sight, *, ignores: frozenset[TypingBlock] = frozenset())
         if block not in ignores or block == "foreground":
             return block
     return ""
+
+
+def cut_text(typed: Typed, recipe: TypingRecipe, snapshot: Snapshot) -> Typed:
+    """A prompt as the pieces that type it.
+
+    Raises:
+        UsageError: It cannot be typed into this console as it is.
+    """
+    is_command = begins_command(typed.text, recipe.commands)
+    if "command" not in typed.ignores:
+        check_command(typed.text, recipe.commands)
+    pieces = encode_message(typed.text, recipe, snapshot)
+    return _set(typed, text="", pieces=pieces, is_command=is_command)
 
 
 def take_step(typed: Typed, sight: Sight, recipe: TypingRecipe) -> Act:
@@ -206,6 +223,9 @@ def _await_work(typed: Typed, sight: Sight, recipe: TypingRecipe) -> Act:
     verdict = sight.verdict
     if verdict.activity == "running":
         return _rendered(_set(typed, phase="working", idle_since=None), typed)
+    if typed.is_posted:
+        # The harness takes it out of its inbox when it wants to: that nothing is seen of it says nothing.
+        return Act(typed=typed)
     if verdict.activity == "needs_input":
         # A dialog may belong to its turn, or have come before the keys were taken: what is behind it will say.
         is_old = _since(typed.at, sight) >= DIALOG_NOTED_S
