@@ -134,7 +134,9 @@ class TurnRun:
         try:
             result = await self._run()
         except InspanError as error:
-            result = self._result(StopReason.FAILED, str(error))
+            is_cancelled = self.cancel.is_set
+            reason = StopReason.CANCELLED if is_cancelled else StopReason.FAILED
+            result = self._result(reason, "" if is_cancelled else str(error))
         except BaseException as error:  # noqa: BLE001 - a cancellation is raised again, at the end
             if is_fault(error):
                 _LOG.warning("A turn failed with %s.", fault_name(error))
