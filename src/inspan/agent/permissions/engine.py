@@ -29,6 +29,7 @@ from inspan.agent.values import Location, ToolCall
 __all__ = ["PermissionEngine", "Proposal"]
 
 _LOG = logging.getLogger(__name__)
+_REPOSITORY = ".git"
 _CHANGES_OF_FILES = frozenset({"edit", "delete", "move"})
 _SAY = {
     "rule": "A rule denies this call.",
@@ -237,7 +238,10 @@ def _question(proposal: Proposal) -> PermissionQuestion:
 
 
 def _changes_workspace_files(proposal: Proposal) -> bool:
-    """Whether a call only changes files below the workspace, links followed."""
+    """Whether a call only changes files below the workspace, links followed.
+
+    What is in a repository's own folder does not count: git runs programs that are named or kept there.
+    """
     if proposal.tool.kind not in _CHANGES_OF_FILES or not proposal.locations:
         return False
     return all(_is_within(location.path, proposal.workspace) for location in proposal.locations)
@@ -245,6 +249,9 @@ def _changes_workspace_files(proposal: Proposal) -> bool:
 
 def _is_within(path: str, folder: Path) -> bool:
     try:
-        return Path(path).is_absolute() and Path(path).resolve().is_relative_to(folder.resolve())
+        place, ground = Path(path).resolve(), folder.resolve()
+        if not Path(path).is_absolute() or not place.is_relative_to(ground):
+            return False
+        return _REPOSITORY not in (part.casefold() for part in place.relative_to(ground).parts)
     except (OSError, RuntimeError, ValueError):
         return False
