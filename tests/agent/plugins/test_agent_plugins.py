@@ -423,6 +423,7 @@ def test_a_turn_and_a_plugin_that_do_not_end_hold_a_close_up_no_longer_than_thei
     assert status.error == "TimeoutError"
 
 
+@pytest.mark.requirement("R65", "R86", "RD2")
 def test_the_limits_of_a_close_are_those_of_the_requirement() -> None:
     limits = AgentLimits()
 

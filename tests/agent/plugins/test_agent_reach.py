@@ -12,7 +12,7 @@ from inspan.agent.audit.events import AuditEvent, PermissionEvent, ToolExecution
 from inspan.agent.cancelling import CancelSignal
 from inspan.agent.events import ToolEnded
 from inspan.agent.models.contract import ModelDefinition, ModelEvent, ModelRequest, TextDelta
-from inspan.agent.plugins.contract import RuntimeSkill
+from inspan.agent.plugins.contract import PromptContext, PromptSource, RuntimeSkill
 from inspan.agent.plugins.entries import InlinePlugin
 from inspan.agent.tools.settings import ToolSettings
 from support.agent_ground import allow, events_of, make_tool, open_agent, script
@@ -130,3 +130,50 @@ def test_a_stream_of_a_plugins_model_has_ended_before_the_plugins_disposers_run(
         return provider.log
 
     assert asyncio.run(story())[-1] == "disposed"
+
+
+@pytest.mark.requirement("R52", "RD10")
+def test_hooks_hear_of_child_agents_and_of_a_conversation_that_is_made_shorter(tmp_path: Path) -> None:
+    async def story() -> list[str]:
+        heard: list[str] = []
+
+        def set_up(ctx: Context) -> None:
+            for name in ("subagent_start", "subagent_stop", "pre_compact"):
+                ctx.hooks.on(name, lambda event: heard.append(type(event).__name__))
+
+        plugin = MadePlugin(id="mine", setup=set_up)
+        async with open_agent(
+            tmp_path, runtime_plugins=[plugin], responder=allow, builtin_tools=ToolSettings()
+        ) as agent:
+            session = await agent.new_session()
+            await session.run(
+                script('call subagent {"name": "looker", "prompt": "Look."}', "---", "say done")
+            )
+            for word in ("more", "and more"):
+                await session.run(word)
+            await session.compact()
+        return heard
+
+    assert asyncio.run(story()) == ["SubagentStart", "SubagentStop", "PreCompact"]
+
+
+@pytest.mark.requirement("R54", "RD12")
+def test_a_section_is_made_once_a_turn_however_often_the_model_is_asked(tmp_path: Path) -> None:
+    async def story() -> tuple[int, int]:
+        count = 0
+
+        async def render(_: PromptContext) -> str:
+            nonlocal count
+            count += 1
+            return "a section"
+
+        source = PromptSource(name="counted", render=render)
+        plugin = MadePlugin(id="mine", setup=lambda ctx: ctx.prompts.register(source))
+        async with open_agent(
+            tmp_path, runtime_plugins=[plugin], tools=[make_tool()], responder=allow
+        ) as agent:
+            session = await agent.new_session()
+            ended = await session.run(script("call note {}", "---", "call note {}", "---", "say done"))
+        return count, ended.usage.requests
+
+    assert asyncio.run(story()) == (1, 3)

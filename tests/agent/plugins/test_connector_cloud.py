@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from inspan.agent.login import main as login_program
 from inspan.agent.plugins.connector_cloud import ConnectorCloud
 from inspan.agent.plugins.device_login import DeviceLogin, LoginError, Service
 from inspan.agent.plugins.entries import InlinePlugin
@@ -213,6 +214,36 @@ def test_a_person_signs_in_by_a_code_while_it_asks_at_the_pace_it_is_told(catalo
     }
     assert catalogue.forms[0] == {"client_id": "inspan-tests", "scope": "all"}
     assert catalogue.forms[-1]["grant_type"] == "urn:ietf:params:oauth:grant-type:device_code"
+
+
+@pytest.mark.requirement("R50", "R51", "R100")
+def test_the_program_signs_in_says_what_there_is_and_signs_out(
+    throwaway_home: Path, catalogue: FakeCatalogue, capsys: pytest.CaptureFixture[str]
+) -> None:
+    home = throwaway_home / "inspan"
+    home.mkdir(mode=0o700)
+    entry = {"id": "connector-cloud", "config": {"url": catalogue.url, "client_id": "inspan-tests"}}
+    (home / "plugins.json").write_text(json.dumps({"runtimePlugins": [entry]}))
+    kept = home / "agent" / "credentials.json"
+
+    assert login_program([]) == 0
+    assert capsys.readouterr().out == "connector-cloud\n"
+    assert login_program(["connector-cloud"]) == 0
+    said = capsys.readouterr()
+    assert said.out == (
+        f"Open {catalogue.address}/enter and enter the code ABCD-EFGH.\nSigned in to connector-cloud.\n"
+    )
+    assert json.loads(kept.read_text())["connector-cloud"]["access_token"] == "token-1"
+    catalogue.polls = ["access_denied"]
+    assert login_program(["connector-cloud"]) == 1
+    assert (
+        capsys.readouterr().err
+        == "The sign-in 'connector-cloud' of 'connector-cloud' failed with LoginError.\n"
+    )
+    assert json.loads(kept.read_text())["connector-cloud"]["access_token"] == "token-1"
+    assert login_program(["elsewhere"]) == 1
+    assert login_program(["connector-cloud", "--out"]) == 0
+    assert json.loads(kept.read_text()) == {}
 
 
 @pytest.mark.parametrize("poll", ["access_denied", "expired_token", "never"])

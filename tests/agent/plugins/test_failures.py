@@ -346,3 +346,37 @@ def test_whole_tracebacks_go_to_a_logger_that_is_turned_on_by_name(
     with caplog.at_level(logging.DEBUG, logger=TRACEBACKS.name):
         asyncio.run(scenario())
     assert SECRET in caplog.text
+
+
+@pytest.mark.requirement("R2", "R10")
+def test_what_a_plugin_does_to_its_configuration_no_other_agent_sees(tmp_path: Path) -> None:
+    config: Any = {"names": ["a"]}
+    seen: list[Any] = []
+
+    def set_up(ctx: Context) -> None:
+        seen.append(list(ctx.config["names"]))
+        ctx.config["names"].append("b")
+
+    async def scenario() -> None:
+        plugin = InlinePlugin(plugin=MadePlugin(id="a", setup=set_up), config=config)
+        for _ in range(2):
+            async with open_host(tmp_path, plugin):
+                pass
+
+    asyncio.run(scenario())
+    assert seen == [["a"], ["a"]]
+    assert config == {"names": ["a"]}
+
+
+@pytest.mark.requirement("R10")
+def test_a_parse_config_that_has_to_be_awaited_is_refused(tmp_path: Path) -> None:
+    async def parse(raw: Any) -> Any:
+        return raw
+
+    async def scenario() -> Any:
+        plugin = InlinePlugin(plugin=MadePlugin(id="a", parse_config=parse), required=False)
+        async with open_host(tmp_path, plugin) as ground:
+            return ground.status["a"]
+
+    status = asyncio.run(scenario())
+    assert (status.phase, status.error) == ("config", "TypeError")

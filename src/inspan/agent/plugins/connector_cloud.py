@@ -197,7 +197,7 @@ class _Catalogue:
             if credential is None:
                 return ToolResult.error(
                     "Nobody is signed in to the connected services. The person can sign in with"
-                    f" `inspan agent login {_PROVIDER}`."
+                    f" `python -m inspan.agent.login {_PROVIDER}`."
                 )
             return await heeding(
                 ctx.cancel, _with_client(service.resource, str(credential["access_token"]), work)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from copy import deepcopy
 from dataclasses import dataclass
-from inspect import isawaitable
+from inspect import isawaitable, iscoroutine
 from pathlib import Path
 from typing import Any, cast
 
@@ -101,11 +102,16 @@ class PluginLife:
         if not self._is_plugin(plugin):
             return
         try:
-            config = plugin.parse_config(self.entry.config)
+            # A copy: what a plugin does to it is not seen by another agent that was made with the same value.
+            config = plugin.parse_config(deepcopy(self.entry.config))
         except BaseException as error:
             if not is_fault(error):
                 raise
             self._fail("config", fault_name(error))
+            return
+        if iscoroutine(config):
+            config.close()
+            self._fail("config", "TypeError", "Its parse_config is a coroutine function.")
             return
         self._context = OwnedContext(self._own, self._services, config)
 
