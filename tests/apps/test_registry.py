@@ -1,8 +1,11 @@
 """The index of apps: several programs change it at once, it points and never decides, and it survives damage."""
 
+import contextlib
 import json
+import random
 import socket
 import stat
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -99,6 +102,32 @@ def test_programs_that_make_apps_at_once_all_get_a_row_and_a_port_of_their_own(g
     assert min(ports) >= FIRST_PORT
     assert warned == []
     assert sorted(path.name for path in (ground / "home").iterdir()) == ["registry.json"]
+
+
+@pytest.mark.requirement("P9")
+def test_programs_that_are_killed_at_any_moment_leave_an_index_that_works(ground: Path) -> None:
+    program, chance = find_program("agent-app"), random.Random(5)
+    making = [
+        subprocess.Popen(
+            [program, str(ground / f"app{n}"), "scaffold"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        )
+        for n in range(10)
+    ]
+    for one in chance.sample(making, 6):
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            one.wait(chance.uniform(0.05, 0.6))
+        one.kill()
+    made = [json.loads(out)["dir"] for out, _ in (one.communicate(timeout=60) for one in making) if out]
+    done = agent_app(str(ground / "last"), "scaffold")
+    assert done.status == 0, done.err
+    registry, warned = _registry(ground)
+    rows = registry.list()
+    assert warned == []
+    assert {Path(one) for one in made} <= {row.path for row in rows}
+    assert len({row.port for row in rows}) == len(rows)
+    whole = {row.path for row in rows if row.folder() is not None}
+    agent_app("list", "--prune")
+    assert {row.path for row in registry.list()} == whole
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 
 from inspan.apps.programs.a2app.help import help_for as a2app_help
 from inspan.apps.programs.agent_app.help import help_for as agent_app_help
-from support.apps.programs import a2app, agent_app, home_for_test
+from support.apps.programs import a2app, agent_app, free_port, home_for_test
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "apps-programs.md"
 
@@ -17,6 +17,10 @@ def test_the_first_session_on_the_page_works_line_by_line(monkeypatch: pytest.Mo
     [session] = re.findall(r"```console\n(.*?)```", PAGE.read_text(encoding="utf-8"), flags=re.DOTALL)
     with home_for_test() as folder:
         monkeypatch.chdir(folder)
+        # Not the ports that apps of whoever runs this, or of a test beside it, stand on.
+        port = free_port()
+        monkeypatch.setattr("inspan.apps.ports.FIRST_PORT", port)
+        monkeypatch.setattr("inspan.apps.ports.LAST_PORT", port)
         try:
             for line in session.splitlines():
                 program, *words = shlex.split(line.removeprefix("$ "))
