@@ -52,7 +52,7 @@ def note_declined(decision: Decision, body: UnknownMessage) -> None:
             AttentionRaised(
                 code="permission_unanswerable",
                 message=f"It asked for permission ({body.method}) in a form that nobody can answer, and was refused.",
-                hint=f"`inspan log {decision.name}` has what it said; a newer Inspan may know it.",
+                hint=f"`inspan watch {decision.name} --after 0 --types unknown_message` has what it said.",
             ),
             source=Source.CORE,
             rule="permission.unreadable",
