@@ -13,6 +13,7 @@ from inspan.agent.conversation import AssistantMessage, ThinkingPart
 from inspan.agent.engine.contract import Retrying, StopReason
 from inspan.agent.events import TextDelta, ThinkingDelta, ToolEnded, UsageUpdated
 from inspan.agent.tools.contract import Tool, ToolCallContext
+from inspan.agent.tools.settings import ToolSettings
 from inspan.agent.values import JsonObject, ToolResult
 from support.agent_ground import QUICK, allow, events_of, make_tool, open_agent, temporary_folder
 from support.agent_models import KEY, RunningServer, running_server
@@ -99,6 +100,33 @@ def test_a_call_over_http_writes_a_file_and_its_result_goes_back(
     assert [line["has_tool_result"] for line in asked] == [False, True, False]
     assert all(line["is_stream"] for line in asked)
     assert all("write_file" in line["tools"] for line in asked)
+
+
+@each_format
+def test_the_agents_own_tools_do_real_work_for_a_model_over_http(
+    folder: Path, server: RunningServer, provider: str
+) -> None:
+    async def story() -> None:
+        async with open_agent(
+            folder,
+            model=FORMATS[provider][0],
+            environment=server.environment(provider),
+            builtin_tools=ToolSettings(),
+            responder=allow,
+        ) as agent:
+            session = await agent.new_session()
+            written, ended = await events_of(session, "TOOLWRITE [path=written.txt]")
+            assert ended.stop_reason is StopReason.END_TURN
+            run, ended = await events_of(session, "TOOLSHELL [cmd=cp written.txt copied.txt]")
+            assert ended.stop_reason is StopReason.END_TURN
+            calls = [event for event in (*written, *run) if isinstance(event, ToolEnded)]
+            assert [(call.outcome, bool(call.result.diffs)) for call in calls] == [
+                ("done", True),
+                ("done", False),
+            ]
+
+    asyncio.run(story())
+    assert (folder / "work" / "copied.txt").read_text(encoding="utf-8") == "scripted content\n"
 
 
 @pytest.mark.parametrize("provider", ["openai", "anthropic", "google"])
