@@ -87,7 +87,7 @@ def test_its_configuration_is_checked(tmp_path: Path) -> None:
 @pytest.mark.requirement("R104")
 def test_the_demo_of_plugins_needs_no_key_and_no_network(tmp_path: Path) -> None:
     done = subprocess.run(
-        [sys.executable, "-c", WITHOUT_NETWORK, str(ROOT / "examples" / "demo_plugins.py")],
+        [sys.executable, "-c", WITHOUT_NETWORK, demonstration.__file__],
         check=False,
         capture_output=True,
         text=True,
@@ -114,6 +114,6 @@ def test_make_runs_the_demo_and_the_tests_of_plugins() -> None:
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
 
     assert "\ndemo-plugins: $(READY) ##" in makefile
-    assert "$(BIN)/python examples/demo_plugins.py\n" in makefile
+    assert "$(BIN)/inspan demo plugins\n" in makefile
     assert "\ntest-plugins: $(READY) ##" in makefile
     assert "$(BIN)/pytest tests/agent/plugins " in makefile
