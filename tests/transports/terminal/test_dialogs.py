@@ -60,6 +60,8 @@ def test_a_recorded_dialog_has_its_answers_and_the_marked_one(harness: str, scre
     [
         ("codex", "80x24/approval", "echo start > busy-tool.txt && sleep 8"),
         ("gemini", "80x24/approval", "Shell  echo start > busy-tool.txt && sleep 8"),
+        ("claude-code", "120x40/approval", "echo start > busy-tool.txt && sleep 8"),
+        ("copilot", "120x40/approval", "echo start > busy-tool.txt && sleep 8"),
         ("opencode", "120x40/approval", "echo start > busy-tool.txt && sleep 8"),
         ("vibe", "tmux-80x24/approval", "echo scripted > scripted-shell.txt"),
         ("qwen", "tmux-80x24/approval", "Shell echo scripted > scripted-shell.txt (Write a scripted file)"),
@@ -130,6 +132,11 @@ def test_the_fingerprint_stands_for_what_is_asked_and_not_for_the_mark_or_a_cloc
     assert [row.is_marked for row in moved.rows] == [False, False, True]
     assert moved.fingerprint == same.fingerprint
     assert read({"busy-tool.txt": "other-file.txt"}).fingerprint != same.fingerprint
+    clocks = [
+        read({"Environment: local": f"Environment: local {clock}"}).fingerprint
+        for clock in ("9s", "59s", "1m 0s", "1h 2m 3s", "2 h 3 m 4 s", "(61s)")
+    ]
+    assert len(set(clocks)) == 1
     assert same.subject == "echo start > busy-tool.txt && sleep 8"
 
 

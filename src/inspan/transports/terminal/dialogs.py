@@ -26,7 +26,7 @@ __all__ = ["Answering", "Dialog", "DialogRow", "next_keys", "read_dialog"]
 
 MARKS = "❯>›→●○◉◯▶▸*│┃║|╭╮╰╯─━ \t"  # noqa: RUF001 - as they are drawn
 """What is drawn around an answer's words: it says which one is marked, not what is asked."""
-COUNTING = re.compile(r"\(\d+m?s?[^)]{0,40}\)|\d+ ?s\b")
+COUNTING = re.compile(r"\(\d+m?s?[^)]{0,40}\)|(?:\b\d+ ?h )?(?:\b\d+ ?m )?\d+ ?s\b")
 MOVING = re.compile("[\u2800-\u28ff]|esc to |ctrl\\+", re.IGNORECASE)
 """Rows that turn, count or explain keys: they change while the question stays."""
 ASKED_ROWS = 28
@@ -148,9 +148,7 @@ def _find_rows(answers: ChoiceList, lines: list[str]) -> list[tuple[DialogRow, s
             id=f"{choice.kind}.{len(rows)}", name=words.strip(MARKS), kind=choice.kind, raw_kind="screen"
         )
         is_marked = marked is not None and marked.search(lines[at]) is not None
-        row = DialogRow(
-            option=option, row=at, column=match.start(), is_marked=is_marked, keys=choice.keys
-        )
+        row = DialogRow(option=option, row=at, column=match.start(), is_marked=is_marked, keys=choice.keys)
         rows.append((row, words.strip()))
     return rows
 
