@@ -16,7 +16,7 @@ from inspan.agent.audit.sinks import AuditBus
 from inspan.agent.calling import CallLimits, ToolCaller
 from inspan.agent.cancelling import CancelSource
 from inspan.agent.children import SessionChildren
-from inspan.agent.conversation import Message, Summary, UserMessage
+from inspan.agent.conversation import Message, UserMessage
 from inspan.agent.engine.contract import Engine
 from inspan.agent.events import (
     ContextCompacted,
@@ -26,7 +26,7 @@ from inspan.agent.events import (
     SessionEvent,
     TurnEnded,
 )
-from inspan.agent.hook_events import PreCompact, SessionEnd
+from inspan.agent.hook_events import SessionEnd
 from inspan.agent.hooks import HookBus
 from inspan.agent.models.catalogue import FoundModel
 from inspan.agent.models.contract import ToolDefinition
@@ -40,29 +40,22 @@ from inspan.agent.permissions.values import (
     Rule,
 )
 from inspan.agent.registries import ToolRegistry
-from inspan.agent.sessions.compaction import (
-    COMPACTION_SOURCE,
-    INSTRUCTIONS,
-    choose_kept,
-    estimate_tokens,
-    transcript_of,
-)
 from inspan.agent.sessions.history import History, title_of
 from inspan.agent.sessions.log import SessionLog
 from inspan.agent.sessions.records import (
     ChildUsageKept,
-    CompactionKept,
     PermissionKept,
     RuleKept,
     SessionRecord,
     SessionSettings,
     SettingsKept,
 )
+from inspan.agent.sessions.shortening import CompactionLimits, Shortener
 from inspan.agent.text import clean_text
 from inspan.agent.tools.todo import PlanEntry
 from inspan.agent.turn import Instruct, Turn, TurnGround, TurnLimits, TurnRun
 from inspan.agent.values import Content, ImageContent, TextContent, Usage
-from inspan.model.errors import HarnessError, InspanError, UsageError
+from inspan.model.errors import InspanError, UsageError
 
 __all__ = ["EFFORTS", "Session", "SessionGround", "SessionLimits"]
 
@@ -79,16 +72,14 @@ class SessionLimits(Struct, frozen=True, kw_only=True):
         turn: Of each turn.
         calls: Of each call.
         answer_s: How long a permission question waits; then it is a deny.
-        compact_at: The part of the model's context at which the conversation is made shorter.
-        compact_to: The part that its newest messages may take then.
+        compaction: When the conversation is made shorter.
         end_s: How long a turn has to end when its session is closed, and how long hooks have to hear of that.
     """
 
     turn: TurnLimits = TurnLimits()
     calls: CallLimits = CallLimits()
     answer_s: float = 600.0
-    compact_at: float = 0.8
-    compact_to: float = 0.2
+    compaction: CompactionLimits = CompactionLimits()
     end_s: float = 5.0
 
 
@@ -156,6 +147,16 @@ class Session:
             limits=ground.limits.calls,
             changing=changing,
         )
+        self._shortener = Shortener(
+            session_id=self._id,
+            history=history,
+            keep=self._keep,
+            log=log,
+            engine=ground.engine,
+            find_model=ground.find_model,
+            hooks=ground.hooks,
+            limits=ground.limits.compaction,
+        )
         self._turns = TurnGround(
             session_id=self._id,
             workspace=self._workspace,
@@ -165,9 +166,9 @@ class Session:
             history=history,
             log=log,
             instruct=ground.instruct,
-            compact=self._make_room,
+            compact=self._shortener.make_room,
             offered=self._offered,
-            context_limit=self._context_limit,
+            context_limit=self._shortener.context_limit,
             limits=ground.limits.turn,
         )
         self.children = SessionChildren(
@@ -320,7 +321,7 @@ class Session:
         self._check_free()
         self._is_compacting = True
         try:
-            return await self._compact(0, keep_tokens=0)
+            return await self._shortener.shorten(0, keep_tokens=0)
         finally:
             self._is_compacting = False
 
@@ -423,51 +424,6 @@ class Session:
             )
             for owned in self._ground.tools.list()
             if owned.lease.is_alive
-        )
-
-    def _context_limit(self) -> int | None:
-        try:
-            return self._ground.find_model(self.settings.model).described().context_tokens
-        except HarnessError:
-            return None
-
-    async def _make_room(self, input_tokens: int, *, is_forced: bool) -> ContextCompacted | None:
-        limit = self._context_limit()
-        taken = max(input_tokens, estimate_tokens(self._history.messages))
-        if is_forced:
-            keep = int((limit or taken) * self._ground.limits.compact_to)
-        elif limit is None or taken < limit * self._ground.limits.compact_at:
-            return None
-        else:
-            keep = int(limit * self._ground.limits.compact_to)
-        try:
-            return await self._compact(input_tokens, keep_tokens=keep)
-        except HarnessError as error:
-            _LOG.warning("The conversation could not be made shorter: %s.", error.code)
-            return None
-
-    async def _compact(self, input_tokens: int, *, keep_tokens: int) -> ContextCompacted | None:
-        messages = self._history.messages
-        kept = choose_kept(messages, keep_tokens)
-        older = messages[: len(messages) - kept]
-        if not older or all(isinstance(message, Summary) for message in older):
-            return None
-        before = max(input_tokens, estimate_tokens(messages))
-        await self._ground.hooks.emit(PreCompact(session_id=self._id, input_tokens=before))
-        limit_tokens = self._context_limit() or 100_000
-        asked = UserMessage(
-            at=_now(),
-            content=(TextContent(text=transcript_of(older, limit_tokens * 2)),),
-            source=COMPACTION_SOURCE,
-        )
-        text, usage = await self._ground.engine.summarise(self.settings.model, (asked,), INSTRUCTIONS)
-        summary = Summary(at=_now(), text=clean_text(text), usage=usage)
-        self._keep(CompactionKept(summary=summary, kept=kept))
-        await self._log.sync()
-        return ContextCompacted(
-            summary=summary.text,
-            before_tokens=before,
-            after_tokens=estimate_tokens(self._history.messages),
         )
 
 
