@@ -76,7 +76,7 @@ demo: $(READY) ## see Inspan at work in a throwaway home: no key, no network
 	$(BIN)/inspan demo
 
 demo-plugins: $(READY) ## see runtime plugins at work in an agent with a scripted model: no key, no network
-	$(BIN)/python examples/demo_plugins.py
+	$(BIN)/inspan demo plugins
 
 test-plugins: $(READY) ## the tests of runtime plugins alone: no key, no network
 	$(BIN)/pytest tests/agent/plugins -n logical --maxprocesses 8 --dist loadfile

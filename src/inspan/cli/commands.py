@@ -66,6 +66,10 @@ COMMANDS: dict[str, Command] = {
                      "A harness's own hook system tells a seat that a prompt was begun, and how its turn ended. Where "
                      "it can,\na seat in terminal mode tells its harness at each launch, and touches no file of yours; "
                      "`inspan seat add --no-hooks` leaves that out.\nOutside a seat the hooks do nothing."),
+    "agent": Command("begin", "the agent that comes with Inspan: run it, talk with it, serve it", "agent", "build_agent",
+                     "A real agent with tools of its own, over any provider's model, that runtime plugins in Python extend. "
+                     "Needs\ninspan[agent] and a provider's key, or `--model scripted:demo`, which needs neither and says "
+                     "that it is scripted.\nAs a harness of seats it is called inspan."),
     "app": Command("seats", "give harnesses the tools of apps", "app", "build_app",
                    "An app is a folder with operations and a page, made for a person and an agent together: "
                    "`agent-app` makes and serves\napps, `a2app` operates them. This gives a harness the seventeen "

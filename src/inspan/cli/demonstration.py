@@ -41,11 +41,24 @@ _SLOW = f"slow {_LINES} interval={_INTERVAL_S}"
 
 def build_demo(parser: Parser) -> None:
     """Adds the arguments of `demo`."""
+    parser.add_argument(
+        "what",
+        metavar="WHAT",
+        nargs="?",
+        choices=("plugins",),
+        help="plugins: the agent's runtime plugins instead, with a scripted model and a simulated connector",
+    )
     parser.set_defaults(run=_demo)
     parser.example("inspan demo", "takes about ten seconds, and leaves nothing behind")
+    parser.example("inspan demo plugins", "an agent with plugins, an audit observer and a connector")
 
 
-def _demo(context: Context, _: Namespace) -> int:
+def _demo(context: Context, args: Namespace) -> int:
+    if args.what == "plugins":
+        from inspan.agent.plugins.demonstration import main
+
+        main()
+        return Exit.OK
     folder = Path(tempfile.mkdtemp(prefix="isp-", dir=_short_folder()))
     # A home of its own: the one that the operator uses is not touched.
     show = _Show(Context(output=context.output, home=str(folder / "home")), folder)

@@ -12,6 +12,7 @@ import pytest
 
 from inspan.agent.cancelling import CancelSource
 from inspan.agent.events import ToolEnded
+from inspan.agent.plugins import demonstration
 from support.agent_ground import allow, events_of, make_tool, open_agent, script
 from support.runtime_plugins import KINDS
 

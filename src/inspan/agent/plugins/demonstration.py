@@ -1,4 +1,4 @@
-"""An agent with plugins, without a key and without a network: `make demo-plugins`, or run this file.
+"""An agent with plugins, without a key and without a network: `inspan demo plugins`.
 
 A scripted model calls a local tool of one plugin and a tool of a simulated connector; an audit observer tells what was
 decided and done.
