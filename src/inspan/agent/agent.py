@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,6 +14,7 @@ from typing import Any, Self
 from msgspec import Struct
 
 from inspan.agent.audit.sinks import AuditBus
+from inspan.agent.creation import AgentCreation
 from inspan.agent.credentials import AuthRegistry
 from inspan.agent.engine.loop import EngineLimits, TurnLoop
 from inspan.agent.extensions import Extensions, ExtensionsGround
@@ -450,30 +451,6 @@ class Agent:
     def _check_open(self) -> None:
         if self._is_closed:
             raise UsageError("The agent is closed.", code="agent_closed", hint="Make another one.")
-
-
-class AgentCreation:
-    """An agent that is about to be made: await it, or enter it with `async with`. Good for once."""
-
-    def __init__(self, make: Callable[[], Awaitable[Agent]]) -> None:
-        self._make = make
-        self._agent: Agent | None = None
-
-    def __await__(self) -> Generator[object, None, Agent]:
-        """The agent; whoever awaits it closes it."""
-        return self._make().__await__()
-
-    async def __aenter__(self) -> Agent:
-        """The agent."""
-        self._agent = await self._make()
-        return self._agent
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Closes it."""
-        if self._agent is not None:
-            await self._agent.close()
 
 
 def _resolved(workspace: Path) -> Path:
