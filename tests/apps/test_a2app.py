@@ -17,7 +17,16 @@ from inspan.apps.conformance.runner import Target, run_class
 from inspan.apps.conformance.suite import load_class
 from inspan.apps.files import write_json
 from inspan.apps.server.caller import Grant
-from support.apps.programs import Board, a2app, answering, board, find_program, free_port, home_for_test
+from support.apps.programs import (
+    Board,
+    a2app,
+    answering,
+    board,
+    find_program,
+    free_port,
+    home_for_test,
+    read_request,
+)
 from support.apps.served import Served, serving
 
 
@@ -376,7 +385,7 @@ def test_a_list_of_labels_is_resolved_one_by_one() -> None:
 @pytest.mark.requirement("P8")
 def test_what_was_not_stored_is_noticed_by_reading_it_again() -> None:
     def forget(one: socket.socket) -> None:
-        while data := one.recv(65536):
+        while data := read_request(one):
             head, _, _ = data.partition(b"\r\n\r\n")
             if head.startswith((b"POST", b"GET /api/collections/notes/records/n1")):
                 _answer(one, {"id": "n1", "title": "kept", "body": None})
@@ -553,7 +562,7 @@ def test_another_app_or_a_stranger_on_the_port_is_not_operated_and_sees_no_crede
     heard: list[bytes] = []
 
     def speak(one: socket.socket) -> None:
-        while data := one.recv(65536):
+        while data := read_request(one):
             heard.append(data)
             _answer(one, {"a2app": True, "app": {"id": "evil\x1b[31m", "name": "E"}})
 
@@ -633,7 +642,7 @@ def test_an_app_of_several_users_is_signed_in_to_by_what_its_folder_says() -> No
     seen: list[tuple[str, str]] = []
 
     def speak(one: socket.socket) -> None:
-        while data := one.recv(65536):
+        while data := read_request(one):
             head = data.decode().lower()
             line = head.splitlines()[0]
             seen.append((line, ("authorization: the-users-token" in head and "yes") or "no"))
@@ -782,7 +791,7 @@ class _Counting:
     def __init__(self, port: int, heard: list[str], *, heads: bool) -> None:
         def pass_on(one: socket.socket) -> None:
             with socket.create_connection(("127.0.0.1", port)) as other:
-                while data := one.recv(65536):
+                while data := read_request(one):
                     text_ = data.decode()
                     heard.append(text_ if heads else " ".join(text_.split(" ")[:2]))
                     other.sendall(data)

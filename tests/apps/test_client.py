@@ -13,7 +13,7 @@ import pytest
 from inspan.apps.client import AppClient, AppUnreachable
 from inspan.apps.conformance.reference import FULL_TOKEN
 from inspan.apps.faults import Misused
-from support.apps.programs import answering, board, free_port
+from support.apps.programs import answering, board, free_port, read_request
 
 
 def _said(answer: bytes) -> Callable[[socket.socket], None]:
@@ -171,10 +171,9 @@ def test_questions_go_over_one_connection_and_each_write_over_its_own() -> None:
     def speak(one: socket.socket) -> None:
         mine: list[bytes] = []
         heard.append(mine)
-        while data := one.recv(65536):
-            if not data.startswith(b"{"):  # a body may come by itself
-                mine.append(data.split(b" ")[0])
-                one.sendall(_http(b"{}"))
+        while data := read_request(one):
+            mine.append(data.split(b" ")[0])
+            one.sendall(_http(b"{}"))
 
     with answering(speak) as port, AppClient(f"http://127.0.0.1:{port}") as client:
         for _ in range(3):

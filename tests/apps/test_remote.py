@@ -13,7 +13,16 @@ from inspan.apps.conformance.reference import FULL_TOKEN, READONLY_TOKEN
 from inspan.apps.credentials import Credential, credential_for, origin_of, pin_identity, slug_of
 from inspan.apps.faults import Misused, Rejected
 from inspan.apps.files import write_json
-from support.apps.programs import Board, a2app, agent_app, answering, board, free_port, home_for_test
+from support.apps.programs import (
+    Board,
+    a2app,
+    agent_app,
+    answering,
+    board,
+    free_port,
+    home_for_test,
+    read_request,
+)
 
 
 @pytest.fixture
@@ -38,7 +47,7 @@ def _identity(app_id: str, heard: list[bytes]) -> Callable[[socket.socket], None
     ).encode()
 
     def speak(one: socket.socket) -> None:
-        while data := one.recv(65536):
+        while data := read_request(one):
             heard.append(data)
             one.sendall(f"HTTP/1.1 200 OK\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body)
 

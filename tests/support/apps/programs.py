@@ -6,6 +6,7 @@ import contextlib
 import io
 import json
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -33,6 +34,7 @@ __all__ = [
     "free_port",
     "home_for_test",
     "programs_at_once",
+    "read_request",
     "scaffolded",
 ]
 
@@ -154,6 +156,21 @@ def answering(answer: Callable[[socket.socket], None]) -> Generator[int]:
                 one.shutdown(socket.SHUT_RDWR)
             one.close()
         thread.join()
+
+
+def read_request(one: socket.socket) -> bytes:
+    """One HTTP request, head and body, however it was cut up on its way; nothing at the end."""
+    data = b""
+    while b"\r\n\r\n" not in data:
+        part = one.recv(65536)
+        if not part:
+            return b""
+        data += part
+    head, _, body = data.partition(b"\r\n\r\n")
+    found = re.search(rb"content-length: *(\d+)", head.lower())
+    while found and len(body) < int(found[1]):
+        body += one.recv(65536)
+    return head + b"\r\n\r\n" + body
 
 
 def programs_at_once(commands: list[list[str]]) -> Iterator[subprocess.CompletedProcess[bytes]]:
