@@ -101,7 +101,7 @@ CAPABILITY_READERS: dict[str, tuple[str, str]] = {
     ),
     "permission_answer": (
         "inspan.seats.permissions:answer_permission",
-        "tests/seats/test_permissions.py::test_a_request_that_the_mode_cannot_answer_is_refused",
+        "tests/seats/test_permissions.py::test_a_request_that_nobody_could_answer_is_denied_at_once_and_raises_attention",
     ),
     "cancel": (
         "inspan.seats.turns:cancel_turn",
