@@ -17,7 +17,7 @@ A2APP = (find_program("a2app"),)
 
 _WRONG = """\
 import sys
-from inspan.apps.bridge import choosing, delivering, environment, harnesses_file, loop, options, prompt, queue, starting
+from inspan.apps.bridge import choosing, delivering, environment, harnesses_file, loop, options, prompt, queue, working
 from inspan.apps.programs.agent_app.main import main
 {patch}
 sys.exit(main())
@@ -41,7 +41,7 @@ FAULTS = {
         "a harness that nobody knows is an error, and no other is taken",
     ),
     "brings what was not asked for": (
-        "starting.Looper = lambda *args, capabilities, **more: loop.Looper(*args, capabilities=(), **more)",
+        "working.Looper = lambda *args, capabilities, **more: loop.Looper(*args, capabilities=(), **more)",
         "a capability that was not named waits",
     ),
     "calls anybody": (
@@ -60,6 +60,7 @@ def picked(*names: str) -> BridgeClass:
 
 
 @pytest.mark.requirement("P35")
+@pytest.mark.timeout(400)  # thirty commands, each a program that starts anew
 def test_our_bridge_passes_every_check(capsys: pytest.CaptureFixture[str]) -> None:
     status = main(["--agent-app", find_program("agent-app"), "--a2app", A2APP[0]])
     said = capsys.readouterr().out
@@ -79,6 +80,7 @@ def test_a_bridge_that_is_wrong_in_one_way_fails_the_check_of_it(fault: str, tmp
 
 
 @pytest.mark.requirement("P35")
+@pytest.mark.timeout(400)
 def test_a_program_that_only_says_yes_passes_next_to_nothing(tmp_path: Path) -> None:
     program = tmp_path / "yes.py"
     program.write_text('print(\'{"ok": true, "a2app": true}\')', encoding="utf-8")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import signal
@@ -14,7 +15,7 @@ import psutil
 import pytest
 
 from inspan.apps.bridge.command import run
-from inspan.apps.bridge.journal import LARGEST_LOG_BYTES, last_lines, trim
+from inspan.apps.bridge.journal import LARGEST_LOG_BYTES, Journal, last_lines, trim
 from inspan.apps.faults import Misused
 from inspan.apps.files import locked
 from inspan.apps.processes import birth_of, is_alive
@@ -287,6 +288,13 @@ def test_the_log_keeps_its_newer_half_whoever_writes_to_it(tmp_path: Path) -> No
     assert all(line.startswith("line ") for line in text.splitlines())
     assert last_lines(log, 2) == [f"line 19999 {'x' * 30}", "line after"]
     assert last_lines(tmp_path / "none", 3) == []
+
+
+def test_a_log_on_a_full_disk_stops_no_delivery() -> None:
+    def full(line: str) -> None:
+        raise OSError(errno.ENOSPC, f"no room for {line}")
+
+    Journal(write=full).say("A task was done.")
 
 
 def test_a_line_of_the_log_cannot_drive_a_terminal(tmp_path: Path) -> None:

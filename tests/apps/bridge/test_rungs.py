@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import subprocess
 import sys
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import Any, TypeVar
 import pytest
 
 import inspan
+from inspan.apps.bridge.handoff import is_up
 from inspan.apps.processes import is_alive
 from inspan.model.posture import Approvals, Posture
 from support.apps.bridge_ground import AGENT, Ground, open_ground, until
@@ -99,11 +101,34 @@ def test_a_gateway_that_never_answers_is_ended_and_nothing_is_delivered(ground: 
     start = f"{sys.executable} -c 'import time; time.sleep(600)'"
     ground.profile(listener.route("gateway", start=start, readyMs=600))
     task = ground.want("anything")
-    ran = ground.once()
-    assert ran.status == 1
-    assert "did not answer within 600 ms" in ran.err
-    assert ground.task(task)["status"] == "submitted"
-    assert ground.record() is None
+    for ran in (ground.once(), ground.bridge("start", "--harness", "scripted")):
+        assert ran.status == 1
+        assert "did not answer within 600 ms" in ran.err
+        assert ground.task(task)["status"] == "submitted"
+        assert ground.record() is None
+
+
+@pytest.mark.requirement("P29")
+def test_a_bridge_that_is_told_to_end_ends_the_gateway_that_it_started_and_no_other(ground: Ground) -> None:
+    listener = Listener(ground)
+    ground.profile(listener.route("gateway", start=" ".join(listener.words)))
+    first = ground.start_bridge()
+    gateway = until(lambda: (ground.record() or {}).get("gatewayPid"), "the gateway")
+    first.terminate()
+    assert first.wait(60) == 0
+    assert not is_alive(gateway)
+
+    own = subprocess.Popen(listener.words)
+    try:
+        until(lambda: is_up(f"{listener.url}/up", allow_remote=False), "the user's own gateway")
+        second = ground.start_bridge()
+        until(ground.record, "the second bridge")
+        second.terminate()
+        assert second.wait(60) == 0
+        assert own.poll() is None
+    finally:
+        own.kill()
+        own.wait()
 
 
 @pytest.mark.requirement("P33")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import time
 import uuid
@@ -189,7 +190,8 @@ class Courier:
             # Also where the bridge itself fails: nobody would end the agent then.
             run.end(term_s=self._pace.term_s)
             run.close()
-            self._mark(None)
+            with contextlib.suppress(OSError):  # a mark of one that is gone harms nobody
+                self._mark(None)
 
     def _attend(self, claim: Claim, run: AgentRun, limit_s: float) -> _End:
         run.let_go()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from collections.abc import Callable
@@ -32,10 +33,10 @@ class Journal:
         self._log = log
 
     def say(self, line: str) -> None:
-        """Writes `line`."""
-        self._write(
-            f"{datetime.now(UTC).isoformat(timespec='seconds')} {printable(line, longest=_LONGEST_LINE)}"
-        )
+        """Writes `line`. A log that cannot be written, as on a full disk, stops no delivery."""
+        at = datetime.now(UTC).isoformat(timespec="seconds")
+        with contextlib.suppress(OSError):
+            self._write(f"{at} {printable(line, longest=_LONGEST_LINE)}")
         if self._log is not None:
             trim(self._log)
 

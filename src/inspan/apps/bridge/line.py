@@ -61,11 +61,13 @@ class AppLine:
             if folder.id != self._id:
                 raise LineTrouble("The folder holds another app now.")
             port = folder.port_in_use()
-            found = who_answers(port)
+            found = who_answers(port, timeout_s=_CALL_S)
             if found.kind == "nobody":
                 raise LineTrouble(f"The app is not running: nothing listens on port {port}.")
+            if found.kind == "stranger":
+                raise LineTrouble(f"Port {port} does not answer as an app: it is stuck, or somebody else's.")
             if found.app_id != self._id:
-                raise LineTrouble(f"Port {port} is held by somebody else than the app.")
+                raise LineTrouble(f"Port {port} is held by somebody else: another app.")
             url = base_url_of(port)
             if self._client is None or self._client.base_url != url or signs_in:
                 self.close()

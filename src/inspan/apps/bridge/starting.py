@@ -7,7 +7,6 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Generator
 from pathlib import Path
 
 import msgspec
@@ -17,21 +16,16 @@ from inspan.apps.faults import Misused, Rejected
 from inspan.apps.files import locked
 from inspan.apps.folder import Folder
 from inspan.apps.processes import birth_of, end_tree
-from inspan.apps.programs.screen import note, print_json, warn
-from inspan.apps.registry import now_iso
+from inspan.apps.programs.screen import note, print_json
 
-from .delivering import Courier, Pace
-from .gateway import StartedGateway, ensure_gateway
-from .journal import Journal, last_lines, trim
+from .journal import last_lines, trim
 from .line import AppLine, LineTrouble
-from .loop import Looper, Stopper, heeding_signals
 from .options import CHILD, StartOptions
-from .queue import Queue
-from .record import AgentMark, BridgeRecord, Record
+from .record import BridgeRecord, Record
 from .reporting import harness_of, tell_ladder
 from .routes import GatewayRoute, Profile, Route, SubscribeRoute
 from .setting import Setting, open_setting
-from .stopping import clear_remains
+from .working import Bridge, running_bridge
 
 __all__ = ["start"]
 
@@ -48,7 +42,7 @@ def start(folder: Folder, options: StartOptions) -> int:
         Rejected: A profile or a gateway is of no use.
     """
     record = Record(folder)
-    if not options.is_dry and (running := _running(record)) is not None:
+    if not options.is_dry and (running := running_bridge(record)) is not None:
         print_json(_already(running))
         return 0
     setting = open_setting(folder, harness=options.harness)
@@ -64,147 +58,10 @@ def start(folder: Folder, options: StartOptions) -> int:
         raise Misused(str(trouble), hint=f"Launch it first: agent-app {folder.path} serve") from trouble
     try:
         if options.is_background:
-            return _start_in_background(folder, options, record, profile)
-        return _Bridge(setting, options, record, line, profile, route).run()
+            return _start_in_background(folder, options, record, profile, route)
+        return Bridge(setting, options, record, line, profile, route).run()
     finally:
         line.close()
-
-
-class _Bridge:
-    """A bridge in this process."""
-
-    def __init__(
-        self,
-        setting: Setting,
-        options: StartOptions,
-        record: Record,
-        line: AppLine,
-        profile: Profile,
-        route: Route,
-    ) -> None:
-        self._setting = setting
-        self._options = options
-        self._file = record
-        self._line = line
-        self._profile = profile
-        self._route = route
-        log = setting.folder.state / "bridge.log"
-        self._journal = Journal(log=log if options.is_child else None)
-        self._record = BridgeRecord(
-            pid=os.getpid(),
-            birth=birth_of(os.getpid()),
-            harness=profile.id,
-            mode=route.mode,
-            interval_ms=options.interval_ms,
-            started_at=now_iso(),
-            base_url=line.base_url,
-        )
-        self._stopper = Stopper()
-
-    def run(self) -> int:
-        """Until it is told to stop, or once."""
-        with heeding_signals(self._stopper):
-            if self._options.is_dry:
-                tally = self._looper().look(is_dry=True)
-                print_json(
-                    {**self._outcome(once=True), **tally.to_wire(), "dryRun": True, "prompts": tally.prompts}
-                )
-                return 1 if tally.is_unanswered else 0
-            with self._recorded():
-                self._open_gateway()
-                if not self._options.is_once:
-                    self._say_start()
-                    self._looper().run(self._options.interval_ms / 1000)
-                    self._journal.say("The bridge has stopped.")
-                    return 0
-                tally = self._looper().look()
-                print_json({**self._outcome(once=True), **tally.to_wire()})
-                return 1 if tally.failed or tally.is_unanswered else 0
-
-    @contextlib.contextmanager
-    def _recorded(self) -> Generator[None]:
-        """Within the block this is the app's bridge; afterwards there is none."""
-        if self._options.is_child:  # its parent holds the lock until the record is there
-            self._file.write(self._record)
-        else:
-            with locked(self._file.path.with_name("bridge.lock")):
-                if _running(self._file) is not None:
-                    raise Rejected("Another bridge of this app was started at this moment.")
-                self._file.write(self._record)
-        try:
-            yield
-        finally:
-            self._file.clear(pid=self._record.pid)
-
-    def _looper(self) -> Looper:
-        queue = Queue(self._line)
-        options = self._options
-        courier = Courier(
-            queue,
-            self._setting.facts,
-            reference=str(self._setting.folder.path),
-            harness=self._profile.id,
-            route=self._route,
-            around=self._setting.around,
-            variables=self._setting.variables,
-            pace=Pace(
-                task_s=options.task_timeout_ms / 1000,
-                heartbeat_s=options.heartbeat_ms / 1000,
-                look_s=min(2.0, options.heartbeat_ms / 1000),
-            ),
-            say=self._journal.say,
-            mark=self._mark,
-        )
-        return Looper(
-            queue,
-            courier,
-            capabilities=options.capabilities,
-            stopper=self._stopper,
-            say=self._journal.say,
-        )
-
-    def _mark(self, agent: AgentMark | None) -> None:
-        self._record = msgspec.structs.replace(self._record, agent=agent, base_url=self._line.base_url)
-        self._file.write(self._record)
-
-    def _open_gateway(self) -> None:
-        if not isinstance(self._route, GatewayRoute):
-            return
-        log = self._setting.folder.state / "bridge.log"
-        around = self._setting.around
-        started: StartedGateway | None = ensure_gateway(
-            self._route, app=around.app, environ=around.environ, log=log
-        )
-        if started is None:
-            return
-        self._record = msgspec.structs.replace(
-            self._record, gateway_pid=started.pid, gateway_birth=started.birth
-        )
-        self._file.write(self._record)
-        if self._options.is_once:
-            warn(f"the gateway that was started (process {started.pid}) keeps running after this one look")
-
-    def _say_start(self) -> None:
-        wide = getattr(self._route, "grant", "")
-        self._journal.say(
-            f"Work of {self._setting.folder.name} goes to {self._profile.id} ({self._route.mode})"
-            + (f"; {wide}" if wide else "")
-            + f". Chosen: {self._setting.choice.why}."
-        )
-
-    def _outcome(self, *, once: bool) -> JsonObject:
-        return {"ok": True, "once": once, "harness": self._profile.id, "mode": self._route.mode}
-
-
-def _running(record: Record) -> BridgeRecord | None:
-    """The bridge that runs; what a dead one left is cleared away."""
-    found = record.read()
-    if found is None or found.pid == os.getpid():
-        return None
-    if found.is_alive:
-        return found
-    clear_remains(record, found)
-    return None
 
 
 def _already(running: BridgeRecord) -> JsonObject:
@@ -229,16 +86,19 @@ def _subscribed(folder: Folder, profile: Profile, route: SubscribeRoute) -> int:
     return 0
 
 
-def _start_in_background(folder: Folder, options: StartOptions, record: Record, profile: Profile) -> int:
+def _start_in_background(
+    folder: Folder, options: StartOptions, record: Record, profile: Profile, route: Route
+) -> int:
+    patience_s = _CHILD_S + (route.ready_ms / 1000 if isinstance(route, GatewayRoute) else 0.0)
     log = folder.state / "bridge.log"
     with locked(folder.state / "bridge.lock") as lock:
-        if (running := _running(record)) is not None:
+        if (running := running_bridge(record)) is not None:
             print_json(_already(running))
             return 0
         trim(log)
         child = _spawn(folder, msgspec.structs.replace(options, harness=profile.id), log)
         birth = birth_of(child.pid)
-        deadline = time.monotonic() + _CHILD_S
+        deadline = time.monotonic() + patience_s
         while time.monotonic() < deadline and child.poll() is None:
             found = record.read()
             if found is not None and found.pid == child.pid:
