@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -84,3 +85,31 @@ def test_a_call_whose_arguments_are_broken_is_not_run_and_goes_back_as_an_error(
     with hostile_server("broken_call") as (port, asked):
         asyncio.run(story(port))
         assert len(asked) == 2
+
+
+def test_thinking_goes_back_with_its_signature_before_the_call_that_it_led_to(folder: Path) -> None:
+    bodies: list[dict[str, Any]] = []
+
+    async def story(port: int) -> None:
+        server = RunningServer(port=port, log=folder / "log")
+        async with open_agent(
+            folder,
+            model="anthropic:claude-sonnet-4-6",
+            environment=server.environment("anthropic"),
+            tools=[make_tool()],
+            responder=allow,
+        ) as agent:
+            session = await agent.new_session()
+            await session.run("hello")
+            await session.close()
+            await (await agent.resume_session(session.id)).run("again")
+
+    with hostile_server("signed_call", bodies) as (port, _):
+        asyncio.run(story(port))
+    assert len(bodies) == 3
+    for body in bodies[1:]:
+        said = [message["content"] for message in body["messages"] if message["role"] == "assistant"]
+        kinds = [(block["type"], block.get("signature")) for block in said[0]]
+        assert kinds == [("thinking", "signed"), ("tool_use", None)]
+        assert body["system"]
+        assert "cache_control" in str(body)

@@ -98,16 +98,48 @@ def _broken_call(path: str) -> list[dict[str, Any]]:
     return [{"candidates": [candidate], "modelVersion": "m", "responseId": "r"}]
 
 
+def _signed_call() -> list[dict[str, Any]]:
+    """A whole answer in Anthropic's format: signed thinking, then a call."""
+    thinking: dict[str, Any] = {"type": "thinking", "thinking": "", "signature": ""}
+    call: dict[str, Any] = {"type": "tool_use", "id": "c", "name": "note", "input": {}}
+    end = {
+        "type": "message_delta",
+        "delta": {"stop_reason": "tool_use", "stop_sequence": None},
+        "usage": {"output_tokens": 1},
+    }
+    return [
+        _frames("/messages")[0],
+        {"type": "content_block_start", "index": 0, "content_block": thinking},
+        {"type": "content_block_delta", "index": 0, "delta": {"type": "thinking_delta", "thinking": "hm"}},
+        {
+            "type": "content_block_delta",
+            "index": 0,
+            "delta": {"type": "signature_delta", "signature": "signed"},
+        },
+        {"type": "content_block_stop", "index": 0},
+        {"type": "content_block_start", "index": 1, "content_block": call},
+        {
+            "type": "content_block_delta",
+            "index": 1,
+            "delta": {"type": "input_json_delta", "partial_json": '{"text": "a"}'},
+        },
+        {"type": "content_block_stop", "index": 1},
+        end,
+        {"type": "message_stop"},
+    ]
+
+
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     behaviour: ClassVar[str] = ""
     asked: ClassVar[list[str]] = []
+    bodies: ClassVar[list[dict[str, Any]]] = []
 
     def log_message(self, format: str, *args: object) -> None:
         pass
 
     def do_POST(self) -> None:
-        self.rfile.read(int(self.headers.get("content-length") or 0))
+        self.bodies.append(json.loads(self.rfile.read(int(self.headers.get("content-length") or 0))))
         self.close_connection = True
         self.asked.append(self.path)
         path = self.path.partition("?")[0]
@@ -139,6 +171,8 @@ class _Handler(BaseHTTPRequestHandler):
                 )
             case "broken_call" if len(self.asked) == 1:
                 self._stream(_broken_call(path), is_whole=True)
+            case "signed_call" if len(self.asked) == 1:
+                self._stream(_signed_call(), is_whole=True)
             case _:
                 self._send(400, "application/json", b'{"error": {"message": "enough"}}')
 
@@ -183,10 +217,13 @@ _TOO_LONG_GOOGLE = {
 
 
 @contextmanager
-def hostile_server(behaviour: str) -> Generator[tuple[int, list[str]]]:
-    """Serves on a free loopback port. Gives the port, and the paths that were asked for."""
+def hostile_server(
+    behaviour: str, bodies: list[dict[str, Any]] | None = None
+) -> Generator[tuple[int, list[str]]]:
+    """Serves on a free loopback port. Gives the port, and the paths that were asked for; `bodies` takes what came."""
     asked: list[str] = []
-    handler = type("Handler", (_Handler,), {"behaviour": behaviour, "asked": asked})
+    told = [] if bodies is None else bodies
+    handler = type("Handler", (_Handler,), {"behaviour": behaviour, "asked": asked, "bodies": told})
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
