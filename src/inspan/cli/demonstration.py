@@ -12,14 +12,18 @@ import signal
 import tempfile
 import time
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 
+from inspan.host.registry import HarnessRegistry
+from inspan.model.demonstration import Demonstration
 from inspan.model.errors import HostError, InspanError, PluginError
+from inspan.model.manifest import Manifest
 
 from .arguments import Namespace, Parser
 from .context import Context, at
 from .exits import Exit
-from .fields import Json, flag, number, record, text
+from .fields import Json, number, record, text
 from .log_audit import Check, audit
 from .output import bad, bold, dim, good
 from .prompts import queue_prompt
@@ -30,13 +34,10 @@ __all__ = ["build_demo"]
 
 _SEAT = "worker"
 _LINES = 40
-_INTERVAL_S = 0.12
 _KILL_AT_LINE = 8
 _ALONE_S = 1.0
 _STEP_PATIENCE_S = 30.0
 _LOOK_AGAIN_S = 0.05
-_ASKING = "Please ask for a permission."
-_SLOW = f"slow {_LINES} interval={_INTERVAL_S}"
 
 
 def build_demo(parser: Parser) -> None:
@@ -93,6 +94,7 @@ class _Show:
         self._renderer = Renderer(context.output, has_heads=False)
         self._stream: EventStream | None = None
         self._slow_delivery = ""
+        self._harness, self._shown = _choose(context)
         self._pids: dict[str, int] = {}
         self._step = 0
 
@@ -103,29 +105,24 @@ class _Show:
         self._say(f"Home: {self._context.home.path}. Starting the daemon there.")
         status = self._context.status()
         self._pids["the first daemon"] = int(number(status, "pid") or 0)
-        harness = next((one for one in self._context.harnesses() if flag(one, "scripted")), None)
-        if harness is None:
-            raise PluginError(
-                "No scripted harness is registered.", code="plugin_missing", hint="Install Inspan anew."
-            )
         body = {
             "name": _SEAT,
-            "harness": text(harness, "id"),
+            "harness": self._harness.id,
             "workspace": str(workspace),
             # What the harness itself keeps goes away with everything else.
-            "environment": {"XDG_STATE_HOME": str(self._folder / "state")},
+            "environment": {"XDG_STATE_HOME": str(self._folder / "state"), **self._shown.environment},
         }
         self._context.call("POST", "/v1/seats", body=body)
         self._say(
-            f"Seat {_SEAT!r} sits on {text(harness, 'name')!r}. It is scripted: its answers are written"
+            f"Seat {_SEAT!r} sits on {self._harness.name!r}. It is scripted here: its answers are written"
         )
         self._say("beforehand, no model is behind it, and nothing leaves this machine. All the rest is real.")
         self._stream = self._context.stream(seat=_SEAT, after=0, is_reviving=False)
 
     def ask_and_answer(self) -> None:
         self._title("A prompt that needs a permission")
-        self._say(f"inspan send {_SEAT} {_ASKING!r}")
-        queue_prompt(self._context, _SEAT, _ASKING)
+        self._say(f"inspan send {_SEAT} {_first_line(self._shown.ask)!r}")
+        queue_prompt(self._context, _SEAT, self._shown.ask)
         request = record(self._show_until(lambda kind, _: kind == "permission_opened"), "event")
         self._say("The harness waits, and so does its turn. We allow it once:")
         self._say(f"inspan approve {text(request, 'request')}")
@@ -136,9 +133,12 @@ class _Show:
 
     def kill_in_mid_turn(self) -> None:
         self._title("The daemon is killed in the middle of a turn")
-        self._say(f"inspan send {_SEAT} {_SLOW!r}: {_LINES} numbered lines, one by one.")
-        self._slow_delivery = text(queue_prompt(self._context, _SEAT, _SLOW), "id")
-        self._show_until(lambda _, event: f"line {_KILL_AT_LINE} of" in text(event, "text"))
+        prompt = self._shown.slow_prompt(_LINES)
+        self._say(f"inspan send {_SEAT} {_first_line(prompt)!r}: {_LINES} numbered lines, one by one.")
+        self._slow_delivery = text(queue_prompt(self._context, _SEAT, prompt), "id")
+        self._show_until(
+            lambda kind, event: kind == "message_chunk" and f"line {_KILL_AT_LINE} of" in text(event, "text")
+        )
         daemon, harness = self._pids["the first daemon"], self._pids["the harness"]
         os.kill(daemon, signal.SIGKILL)
         self._wait(lambda: not _is_alive(daemon), "the daemon did not die")
@@ -238,6 +238,31 @@ class _Show:
             self._renderer.finish()
             self._context.output.line("> ", words)
             self._context.output.flush()
+
+
+def _choose(context: Context) -> tuple[Manifest, Demonstration]:
+    """A harness that can be shown: a real one before one that is nothing but a script.
+
+    Raises:
+        PluginError: There is none.
+    """
+    found: list[tuple[bool, Manifest, Demonstration]] = []
+    for entry in HarnessRegistry(context.home.path).list():
+        manifest = entry.manifest
+        shown = manifest.demonstration if manifest is not None else None
+        if manifest is None or shown is None or not all(find_spec(module) for module in shown.needs):
+            continue
+        found.append((manifest.scripted, manifest, shown))
+    if not found:
+        raise PluginError(
+            "No harness that can be shown is registered.", code="plugin_missing", hint="Install Inspan anew."
+        )
+    _, manifest, shown = min(found, key=lambda one: one[0])
+    return manifest, shown
+
+
+def _first_line(prompt: str) -> str:
+    return prompt.strip().partition("\n")[0]
 
 
 def _is_alive(pid: int) -> bool:

@@ -13,6 +13,7 @@ import msgspec
 
 from .capability import Capabilities
 from .context_usage import ContextUsage
+from .demonstration import Demonstration
 from .diagnosis import Diagnosis, TurnTextFailure
 from .headless import HeadlessSettings
 from .hooks import HookSettings
@@ -290,6 +291,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, fo
         guidance: How much it is given as a first turn, where it reads no file of guidance.
         resources: Where it reads guidance, skills and the like in a project.
         hooks: What its own hook system says of its console, and where it is told of ours.
+        demonstration: How it can be shown without a key and a network; none where it cannot.
         mcp: Where it is told of MCP servers; none where it takes none.
         quirks: What is odd about it.
     """
@@ -316,5 +318,6 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, fo
     hooks: HookSettings = HookSettings()
     guidance: GuidanceBudget = GuidanceBudget()
     resources: tuple[ResourcePlace, ...] = ()
+    demonstration: Demonstration | None = None
     mcp: McpPlace | None = None
     quirks: tuple[Quirk, ...] = ()
