@@ -13,8 +13,10 @@ import pytest
 
 from inspan.agent.cancelling import CancelSource
 from inspan.agent.plugins.configuration import parse_config_list
+from inspan.agent.plugins.connector import namespaced
 from inspan.agent.plugins.entries import InlinePlugin, resolve_entries
 from inspan.agent.plugins.mcp_connector import create_mcp_connector, parse_mcp_config
+from support.fake_catalogue import serve_catalogue
 from support.holders import until
 from support.runtime_plugins import call_context, called, open_host
 
@@ -90,6 +92,28 @@ def test_a_server_gets_the_variables_that_are_named_and_no_others(
             return [(await called(ground, "mine__environment", {"name": name})).text for name in names]
 
     assert asyncio.run(scenario()) == ["given", "(not set)", "(not set)"]
+
+
+@pytest.mark.requirement("R37", "R97")
+def test_a_server_behind_an_address_gets_the_token_that_a_variable_holds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ISP_CATALOGUE_TOKEN", "token-1")
+
+    async def scenario(url: str) -> None:
+        raw = {"url": url, "token_env": "ISP_CATALOGUE_TOKEN", "tools": ["mail.send"]}
+        plugin = InlinePlugin(plugin=create_mcp_connector(id="mine"), config=raw)
+        async with open_host(tmp_path, plugin) as ground:
+            (owned,) = ground.services.tools.list()
+            assert owned.tool.name == namespaced("mine", "mail.send")
+            assert owned.tool.name.startswith("mine__mail_send_")
+            sent = await called(ground, owned.tool.name, {"to": "ann", "text": "hi"})
+            assert sent.text == "sent to ann: hi"
+        assert ground.status["mine"].phase == ""
+
+    with serve_catalogue() as catalogue:
+        asyncio.run(scenario(catalogue.url))
+        assert set(catalogue.tokens) == {"token-1"}
 
 
 def test_a_server_that_dies_in_a_call_is_an_error_of_that_call(tmp_path: Path) -> None:
