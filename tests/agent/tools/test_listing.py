@@ -59,25 +59,25 @@ def test_ignored_files_are_left_out_unless_asked_for(tmp_path: Path) -> None:
 
 def test_a_huge_folder_is_counted_and_leaves_room_for_its_neighbours(tmp_path: Path) -> None:
     (tmp_path / "huge").mkdir()
-    for number in range(5000):
+    for number in range(1500):
         (tmp_path / "huge" / f"{number:05}").touch()
     put(tmp_path, "other/x.txt")
 
     text = listed(tmp_path).text
-    assert "    [… 4,900 more]" in text
+    assert "    [… 1,400 more]" in text
     assert "    x.txt" in text
-    whole = listed(tmp_path, path="huge", max_entries=2000).text.split("\n")
-    assert len(whole) == 2002
-    assert whole[-1] == "  [… 3,000 more]"
+    whole = listed(tmp_path, path="huge", max_entries=1000).text.split("\n")
+    assert len(whole) == 1002
+    assert whole[-1] == "  [… 500 more]"
 
 
 def test_all_is_bounded_however_deep_it_goes(tmp_path: Path) -> None:
-    for outer in range(50):
-        put(tmp_path, *(f"{outer}/{inner}/x" for inner in range(50)))
+    for outer in range(20):
+        put(tmp_path, *(f"{outer}/{inner}/x" for inner in range(20)))
 
     lines = listed(tmp_path, depth=10, max_entries=120).text.split("\n")
     assert sum(not line.strip().startswith("[…") for line in lines) <= 121
-    assert sum(line.startswith("  ") and not line.startswith("    ") for line in lines) == 50
+    assert sum(line.startswith("  ") and not line.startswith("    ") for line in lines) == 20
 
 
 def test_names_of_any_bytes_are_shown(tmp_path: Path) -> None:
