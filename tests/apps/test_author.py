@@ -437,6 +437,56 @@ def test_a_page_of_ones_own_is_served_and_nothing_beside_it(tmp_path: Path) -> N
         assert "frame-ancestors" in here.get("/").headers["content-security-policy"]
 
 
+def test_routes_of_ones_own_stand_beside_the_protocol(tmp_path: Path) -> None:
+    """An app of several users that lets them in: what they are given is what they send with each call."""
+
+    async def site(scope: Any, receive: Any, send: Any) -> None:
+        asked = json.loads((await receive())["body"])
+        assert scope["path"] == "/login"
+        is_known = asked == {"identity": "ada", "password": "secret"}
+        data = json.dumps({"token": "ada-1"} if is_known else {}).encode()
+        headers = [(b"content-type", b"application/json")]
+        await send({"type": "http.response.start", "status": 200 if is_known else 401, "headers": headers})
+        await send({"type": "http.response.body", "body": data})
+
+    app, _ = app_of(tmp_path, auth_mode="multi-user", principal_of={"ada-1": "ada"}.get, site=site)
+    with serving(app) as here:
+        assert here.post("/login", {"identity": "ada", "password": "wrong"}).status == 401
+        token = here.post("/login", {"identity": "ada", "password": "secret"}).body["token"]
+        headers = {"Authorization": token}
+        assert here.get("/api/_a2app/whoami", headers=headers).body["principal"] == "ada"
+        assert here.post(NOTES, {"title": "x"}, headers=headers).status == 200
+        assert app.audit()[-1].principal == "ada"
+        assert here.post("/login", {}, headers={"Host": "evil.example"}).code == "forbidden_host"
+
+
+@pytest.mark.parametrize("record_id", ["", "a/b", "-x", "x" * 65, "a b", "é"])
+def test_an_id_of_a_wrong_form_is_refused(tmp_path: Path, record_id: str) -> None:
+    app, notes = app_of(tmp_path)
+
+    with pytest.raises(ValueError, match="is no id"):
+        notes.create({"title": "x"}, record_id=record_id)
+    app.close()
+
+
+def test_a_full_disk_is_an_answer_and_the_app_goes_on_when_there_is_room(tmp_path: Path) -> None:
+    app, _ = app_of(tmp_path)
+
+    def allow(pages: int) -> None:
+        with app.served.database.writing() as transaction:
+            transaction.connection.execute(f"PRAGMA max_page_count={pages}")
+
+    with serving(app) as here:
+        allow(1)
+        statuses = [here.post(NOTES, {"title": "x"}).status for _ in range(300)]
+        assert statuses[-1] == 500
+        made = statuses.count(200)
+        assert here.get(f"{NOTES}?perPage=1").body["totalItems"] == made
+        allow(10**6)
+        assert here.post(NOTES, {"title": "x"}).status == 200
+        assert here.get(f"{NOTES}?perPage=1").body["totalItems"] == made + 1
+
+
 def test_the_default_page_runs_no_script_but_its_own(tmp_path: Path) -> None:
     app, _ = app_of(tmp_path)
     with serving(app) as here:

@@ -87,7 +87,7 @@ _headers = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=1500)
+@settings(max_examples=500)
 @given(
     st.sampled_from(["GET", "HEAD", "POST", "PATCH", "PUT", "DELETE", "OPTIONS", "TRACE"]),
     _paths,

@@ -9,6 +9,7 @@ import os
 import re
 import shutil
 from collections.abc import Iterator
+from json import dumps
 from pathlib import Path
 from typing import Any, Literal, cast
 
@@ -368,6 +369,35 @@ def test_every_type_of_field_can_be_filled_in(browser: Browser, tmp_path: Path) 
     assert stored["is_good"] is True
     assert stored["at"].endswith(":15:00.000Z")
     assert (stored["kinds"], stored["others"], stored["extra"]) == (["b"], ["first"], {"a": [1]})
+
+
+def test_a_new_version_of_the_app_is_offered_and_nothing_that_is_typed_is_lost(
+    browser: Browser, tmp_path: Path
+) -> None:
+    def version(number: str) -> App:
+        manifest = {
+            "id": "abc123abc123",
+            "name": "Shelf",
+            "agentAppVersion": "0.1.0",
+            "adapterVersion": "0.1.0",
+            "appVersion": number,
+            "authMode": "none",
+            "pipeline": {"install": "", "build": "", "start": "", "health": ""},
+        }
+        (tmp_path / "manifest.json").write_text(dumps(manifest))
+        return reading_list.make_app(tmp_path)
+
+    window = browser.new_page()
+    with serving(version("1")) as here:
+        window.goto(f"{here.url}/#/books/+")
+        window.get_by_label("Title").fill("Half a title")
+        port = here.port
+    with serving(version("2"), port=port):
+        expect(window.get_by_text("The app was changed.")).to_be_visible()
+        expect(window.get_by_label("Title")).to_have_value("Half a title")
+        window.get_by_role("button", name="Load it anew").click()
+        expect(window.get_by_text("The app was changed.")).to_be_hidden()
+    window.close()
 
 
 def test_an_app_that_goes_away_and_comes_back_is_followed(browser: Browser, tmp_path: Path) -> None:

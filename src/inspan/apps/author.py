@@ -88,6 +88,7 @@ class App:
         folder: Path | str | None = None,
         app_id: str = "",
         page: Path | str | None = None,
+        site: Asgi | None = None,
         auth_mode: Literal["none", "multi-user"] = "none",
         principal_of: Principal | None = None,
         grants: Iterable[Grant] = (),
@@ -106,6 +107,8 @@ class App:
             folder: Where it stands; the folder of the file that makes it, if that is a program, else where it runs.
             app_id: Who it is; made from the name where there is neither this nor a manifest.
             page: A folder of files to show instead of the page that suits every app.
+            site: An ASGI app for every path that is not the protocol's, instead of a page: for routes of one's own. It is
+                reached by the app's own names alone; everything else is its affair.
             auth_mode: Whether it has one user or several.
             principal_of: For an app of several users: whose an `Authorization` header is.
             grants: Who may do what, beside the folder's token.
@@ -125,6 +128,7 @@ class App:
         self._name = name or self.folder.name
         self._app_id = app_id or re.sub(r"[^a-z0-9]+", "-", self._name.lower()).strip("-")[:64] or "app"
         self._page = page
+        self._site = site
         self._auth_mode: Literal["none", "multi-user"] = auth_mode
         self._principal_of = principal_of
         self._hosts = tuple(hosts)
@@ -250,7 +254,7 @@ class App:
     def asgi(self) -> Asgi:
         """The app as ASGI, its page included, for any server."""
         page = PageFiles(self.folder / self._page) if self._page is not None else default_page()
-        return Application(self.served, page)
+        return Application(self.served, self._site or page)
 
     def serve(self, *, port: int | None = None) -> None:
         """Serves the app on 127.0.0.1 until SIGINT or SIGTERM.

@@ -101,7 +101,9 @@ class Application:
     def _note_task_change(self) -> None:
         # Tasks are also changed by operations, which run in threads.
         if self._loop is not None:
-            self._loop.call_soon_threadsafe(self._tasks_changed.set)
+            # A loop that is closed just now has nobody left to tell.
+            with contextlib.suppress(RuntimeError):
+                self._loop.call_soon_threadsafe(self._tasks_changed.set)
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:

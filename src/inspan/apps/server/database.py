@@ -205,7 +205,9 @@ class Database:
                 yield transaction
                 self._writer.execute("COMMIT")
             except BaseException:
-                self._writer.execute("ROLLBACK")
+                # A full disk has ended the transaction already.
+                if self._writer.in_transaction:
+                    self._writer.execute("ROLLBACK")
                 raise
             if transaction.has_changed_records:
                 self.record_changes += 1

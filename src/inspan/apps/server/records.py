@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple
 
 import msgspec
 
-from inspan.apps.model.app_model import AppModel, EntityDecl
+from inspan.apps.model.app_model import RECORD_ID, AppModel, EntityDecl
 from inspan.apps.model.fields import Field
 
 from .database import Database
@@ -108,7 +108,10 @@ class RecordStore:
 
         Raises:
             DuplicateId: The id is taken.
+            ValueError: The id has a wrong form.
         """
+        if record_id is not None and not RECORD_ID.fullmatch(record_id):
+            raise ValueError(f'"{record_id[:64]}" is no id: 1 to 64 of letters, digits and "_.:-".')
         body = dict(values)
         for name, filling in self._fillings.get(entity.name, {}).items():
             if filling.on != "absent" or name not in body:
