@@ -31,18 +31,18 @@ def ready(console: ActingConsole, namespace: Namespace) -> Iterator[ReadyTarget]
 
 
 @pytest.mark.requirement("H-N58", "H-N3", "L11")
-@each_console("codex", on_request=("gemini", "qwen"), proprietary=("claude-code", "copilot"))
+@each_console("codex", on_request=("gemini", "opencode", "qwen"), proprietary=("claude-code", "copilot"))
 def test_a_permission_that_is_open_while_the_daemon_is_killed_is_allowed_and_another_is_refused(
     console: ActingConsole, ready: ReadyTarget
 ) -> None:
     seat = ConsoleCli(console, ready)
     seat.start()
     sent = seat.send(SHELL.format(name="allowed"))
-    request = seat.inspan.until_permission(SEAT)
+    request = seat.until_permission()
     behind = seat.send("PLAIN behind-1")
     launch = seat.show()["launch"]["pid"]
     seat.inspan.kill_daemon()
-    assert seat.inspan.until_permission(SEAT) == request
+    assert seat.until_permission() == request
     assert seat.show()["launch"]["pid"] == launch
     assert seat.find(behind)["state"] == "queued"
     assert not seat.file("allowed.txt").exists()
@@ -54,7 +54,7 @@ def test_a_permission_that_is_open_while_the_daemon_is_killed_is_allowed_and_ano
     seat.until_ended(behind, "completed")
 
     sent = seat.send(SHELL.format(name="refused"))
-    request = seat.inspan.until_permission(SEAT)
+    request = seat.until_permission()
     behind = seat.send("PLAIN behind-2")
     seat.inspan.call("deny", request)
     seat.until_ended(sent, console.refused.value)

@@ -15,8 +15,12 @@ from support.live.console_walks import WALKS, Walk
 __all__ = ["CONSOLES", "ActingConsole", "each_console"]
 
 
-_CONTEXT = re.compile(r"<(session_context)>.*?</\1>\n", re.DOTALL)
-"""What one of them puts in front of the first message of a conversation."""
+_CONTEXT = re.compile(
+    r"<(session_context|current_datetime)>.*?</\1>\n+|</?pasted_content[^>]*>\n?"
+    r"|\[Request interrupted by user[^\]]*\]\n+",
+    re.DOTALL,
+)
+"""What some of them put in front of a message, or around one that was pasted and has several lines."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -25,30 +29,30 @@ class ActingConsole:
 
     Attributes:
         walk: How it is seen.
-        answers: Its permission dialog can be answered; `None` where it has none.
         refused: How a turn ends whose command was refused.
         limit: How a turn ends that met a usage limit; `None` where it is tried again for minutes.
         resumes: Its conversation's id is known, so that a start goes on with it.
+        doubts_kill: It may take a conversation whose console was killed for one that is in use, and then asks.
     """
 
     walk: Walk
-    answers: bool | None = True
     refused: TurnOutcome = TurnOutcome.COMPLETED
     limit: TurnOutcome | None = TurnOutcome.LIMITED
     resumes: bool = True
+    doubts_kill: bool = False
 
     def said(self, turn: Mapping[str, Any]) -> str:
         """The newest user message of a request, as it was typed."""
-        return _CONTEXT.sub("", str(turn["last_user_text"]))
+        return _CONTEXT.sub("", str(turn["last_user_text"])).removesuffix("\n")
 
 
 CONSOLES: dict[str, ActingConsole] = {
     "claude-code": ActingConsole(walk=WALKS["claude-code"]),
     "codex": ActingConsole(walk=WALKS["codex"], resumes=False),
-    "copilot": ActingConsole(walk=WALKS["copilot"]),
+    "copilot": ActingConsole(walk=WALKS["copilot"], doubts_kill=True),
     "gemini": ActingConsole(walk=WALKS["gemini"]),
-    "opencode": ActingConsole(walk=WALKS["opencode"], answers=False, resumes=False),
-    "pi": ActingConsole(walk=WALKS["pi"], answers=None),
+    "opencode": ActingConsole(walk=WALKS["opencode"], resumes=False),
+    "pi": ActingConsole(walk=WALKS["pi"]),
     "qwen": ActingConsole(walk=WALKS["qwen"], limit=None),
 }
 

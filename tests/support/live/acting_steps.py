@@ -8,16 +8,19 @@ import signal
 from collections.abc import Callable
 
 from inspan.model.delivery import DeliveryState, HeldReason
+from inspan.model.permission import NeedsInputKind
 from inspan.model.turn import TurnOutcome
 from inspan.model.views import AnswerPermission, DeliveryView, PermissionView, SeatView, SendPrompt
 from inspan.seats.core import Seats
 from support.live.acting_consoles import ActingConsole
-from support.live.console_seats import SEAT, ConsoleSeats
+from support.live.console_seats import ENTER, SEAT, ConsoleSeats
 
 __all__ = ["Acting", "is_free", "is_open"]
 
 _DEADLINE_S = 60.0
 _POLL_S = 0.02
+_READ_S = 1.0
+"""How long a person reads what is asked."""
 
 SEEN = {DeliveryState.RENDERED, DeliveryState.STARTED}
 """How far a prompt got whose turn ended: its harness may have a witness of it, or none."""
@@ -45,6 +48,15 @@ class Acting:
     async def start(self) -> SeatView:
         """Starts the seat and waits until a prompt may be typed."""
         await self.seats.start_seat(SEAT)
+        return await self.until(is_free, "free")
+
+    async def start_after_kill(self) -> SeatView:
+        """As `start`; a person says that the conversation is in use by nobody, where the harness asks."""
+        await self.seats.start_seat(SEAT)
+        if self.console.doubts_kill:
+            view = await self.until(lambda v: is_free(v) or _is_questioned(v), "free or asking")
+            if _is_questioned(view):
+                await self.ground.press(self.seats, ENTER)
         return await self.until(is_free, "free")
 
     async def send(self, text: str) -> DeliveryView:
@@ -96,7 +108,7 @@ class Acting:
         assert view.in_flight.id != sent.id
 
     async def until_asked(self) -> PermissionView:
-        """The permission request that is open, once there is one."""
+        """The permission request that is open, once there is one that stands: while it is drawn it may change."""
         await self.until(lambda view: view.status == "needs_input", "asking")
         found: list[PermissionView] = []
 
@@ -104,9 +116,13 @@ class Acting:
             found[:] = [one for one in await self.seats.list_permissions() if is_open(one)]
             return bool(found)
 
+        since, seen = 0.0, ""
+        clock = asyncio.get_running_loop().time
         try:
             async with asyncio.timeout(_DEADLINE_S):
-                while not await look():  # noqa: ASYNC110 - another process sets no event
+                while not await look() or seen != found[0].id or clock() - since < _READ_S:
+                    if found and seen != found[0].id:
+                        since, seen = clock(), found[0].id
                     await asyncio.sleep(_POLL_S)
         except TimeoutError:
             raise AssertionError(await self.tell("no permission is asked for")) from None
@@ -164,6 +180,10 @@ class Acting:
 def is_free(view: SeatView) -> bool:
     """Whether a prompt may be typed."""
     return view.console is not None and view.console.can_type and not view.console.typing_block
+
+
+def _is_questioned(view: SeatView) -> bool:
+    return [one.kind for one in view.needs_input] == [NeedsInputKind.QUESTION]
 
 
 def is_open(request: PermissionView) -> bool:

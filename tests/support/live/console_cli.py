@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,8 @@ from support.live.target import ReadyTarget
 __all__ = ["SEAT", "ConsoleCli"]
 
 SEAT = "tester"
+_READ_S = 1.0
+"""How long a person reads what is asked."""
 
 
 class ConsoleCli:
@@ -54,6 +57,19 @@ class ConsoleCli:
         requests: Any = self.inspan.call("permissions")
         (found,) = requests
         return found
+
+    def until_permission(self) -> str:
+        """The id of the permission request that is open, once one stands: while it is drawn it may change."""
+        seen, since = "", 0.0
+
+        def stands() -> str | None:
+            nonlocal seen, since
+            found = self.inspan.until_permission(SEAT)
+            if found != seen:
+                seen, since = found, time.monotonic()
+            return found if time.monotonic() - since >= _READ_S else None
+
+        return self.inspan.until(stands, "a permission request that stands")
 
     def file(self, name: str) -> Path:
         """A file of the workspace."""
