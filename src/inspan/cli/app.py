@@ -15,11 +15,12 @@ from inspan.apps.tools.arguments import ArgumentsRefused
 from inspan.apps.tools.running import call_tool, is_error, text_for_model
 from inspan.apps.tools.table import TOOLS, input_schema, tool_named
 from inspan.host.registry import HarnessRegistry
-from inspan.model.errors import UsageError
+from inspan.model.errors import HostError, UsageError
 from inspan.model.manifest import Manifest
 
 from .arguments import Namespace, Parser
 from .context import Context
+from .exits import Exit
 from .output import Output, Piece, bad, bold, dim, good, warn
 
 __all__ = ["build_app"]
@@ -46,6 +47,25 @@ def build_app(parser: Parser) -> None:
     leaving = parser.action("disconnect", "take the tools of apps from a harness again", _disconnect)
     leaving.name("harness", "harness", "the harness's id")
     leaving.example("inspan app disconnect ID", "the file is never deleted")
+    demo = parser.action(
+        "demo",
+        "see an app give work to an agent, in a throwaway home",
+        _demo,
+        description="Makes the board app, serves it, starts a bridge to a scripted agent, puts work on the queue, and shows it "
+        "picked up, reported and closed. Needs no key and no network; everything is removed at the end.",
+    )
+    demo.example("inspan app demo", "takes some seconds; prints the app's address")
+    serving = parser.action("mcp", "serve the tools over MCP on standard input and output", _mcp)
+    serving.example("inspan app mcp", "what `connect` has a harness start")
+    profile = parser.action(
+        "profile",
+        "let bridges take work to a harness by its command line",
+        _profile,
+        description="Adds the harness's profile to harnesses.json of the apps' home, if no entry has its id. Never sets a "
+        "default, changes no entry, and starts no bridge.",
+    )
+    profile.name("harness", "harness", "the harness's id")
+    profile.example("inspan app profile ID", "says whether it was registered, kept or refused")
     calling = parser.action(
         "call",
         "run one tool with its arguments from standard input",
@@ -125,6 +145,52 @@ def _call(context: Context, args: Namespace) -> int:
         }
     context.output.value(answer)
     return 0
+
+
+def _demo(context: Context, _: Namespace) -> int:
+    from inspan.apps.demonstration import run
+    from inspan.apps.faults import Fault
+
+    output = context.output
+    try:
+        shown = run((lambda _: None) if output.is_json else lambda line: output.line(line))
+    except Fault as fault:
+        raise HostError(fault.message, code="app_demo_failed", hint=fault.hint) from fault
+    if output.is_json:
+        output.value(shown._asdict())
+    return Exit.OK if shown.is_ok else Exit.INTERNAL
+
+
+def _mcp(_: Context, __: Namespace) -> int:
+    from inspan.apps.mcp.__main__ import main
+
+    return main()
+
+
+def _profile(context: Context, args: Namespace) -> int:
+    from inspan.apps.bridge.builtin import profile_entry
+    from inspan.apps.profiles import register_harness_profile
+    from inspan.apps.registry import a2app_home
+
+    HarnessRegistry(context.home.path).manifest(args.harness)  # an id that is none is a usage error
+    entry = profile_entry(args.harness, os.environ)
+    if entry is None:
+        raise UsageError(
+            f"{args.harness} cannot be run once in a way that lets it report.",
+            code="app_profile_missing",
+            hint="Its work can be taken by a seat, or polled for: see `agent-app APP bridge status`.",
+        )
+    done = register_harness_profile(entry, home=a2app_home())
+    if context.output.is_json:
+        context.output.value(
+            {"status": done.status, "file": str(done.file), "detail": done.detail, "id": entry["id"]}
+        )
+    else:
+        toned = {"registered": good, "refused": bad}.get(done.status, dim)
+        context.output.line(
+            bold(str(entry["id"])), " is ", toned(done.status), dim(f"  {done.detail or done.file}")
+        )
+    return Exit.OK if done.status != "refused" else Exit.CONFLICT
 
 
 def _manifests(registry: HarnessRegistry) -> list[Manifest]:

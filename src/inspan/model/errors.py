@@ -71,6 +71,8 @@ ERROR_CODES: dict[str, str] = {
     "hooks_unknown": "Nobody said how the harness's hooks are read, or where it is told of ours.",
     "hooks_file_invalid": "An operator's file of hooks or servers cannot be read or merged, and was left as it is.",
     "hooks_file_read_only": "An operator's hooks file cannot be written, and was left as it is.",
+    "app_profile_missing": "The harness has no way to be run once that a bridge of apps could use.",
+    "app_demo_failed": "A step of the demonstration of apps did not come about.",
     "mcp_unsupported": "The harness's manifest names no file for MCP servers.",
     "mcp_server_taken": "The harness's file has a server of our name that is not ours, and was left as it is.",
     "hooks_file_changed": "An operator's hooks file was changed while it was merged, and was left as it is.",
