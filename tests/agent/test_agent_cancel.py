@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -10,10 +11,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from msgspec import structs
 
+from inspan.agent.cancelling import CancelSignal
 from inspan.agent.conversation import AssistantMessage, CallPart, Message, ToolMessage, UserMessage
 from inspan.agent.engine.contract import Retrying, StopReason
 from inspan.agent.events import PermissionAsked, TextDelta, ToolStarted, TurnEnded
-from inspan.agent.permissions.values import Answer, PermissionQuestion
+from inspan.agent.models.contract import ModelDefinition, ModelEvent, ModelRequest
+from inspan.agent.permissions.values import Answer, PermissionMode, PermissionQuestion
 from inspan.agent.tools.contract import ToolCallContext
 from inspan.agent.values import JsonObject, ToolResult
 from support.agent_ground import QUICK, make_tool, open_agent, script, temporary_folder
@@ -148,6 +151,60 @@ def test_a_cancel_before_the_first_step_keeps_nothing() -> None:
             turn.cancel()
             assert (await turn.wait()).stop_reason is StopReason.CANCELLED
             assert session.transcript == ()
+
+    with temporary_folder() as path:
+        asyncio.run(story(Path(path)))
+
+
+def test_a_cancel_is_heeded_while_the_conversation_is_made_shorter() -> None:
+    async def story(folder: Path) -> None:
+        asked = asyncio.Event()
+
+        class Slow:
+            id = "slow"
+
+            async def stream(self, request: ModelRequest, cancel: CancelSignal) -> AsyncIterator[ModelEvent]:
+                newest = request.messages[-1]
+                if isinstance(newest, UserMessage) and newest.source == "compaction":
+                    asked.set()
+                    await asyncio.Event().wait()
+                yield TextDelta(text="word " * 400)
+
+        models = [(Slow(), [ModelDefinition(id="m", context_tokens=1_000)])]
+        async with open_agent(folder, models=models, model="slow:m") as agent:
+            session = await agent.new_session()
+            await session.run("one")
+            await session.run("two")
+            turn = session.prompt("three")
+            reading = asyncio.create_task(turn.wait())
+            await asked.wait()
+            session.cancel()
+            assert (await reading).stop_reason is StopReason.CANCELLED
+            assert len(session.messages) == 5
+            assert_whole(session.transcript)
+
+    with temporary_folder() as path:
+        asyncio.run(story(Path(path)))
+
+
+def test_a_mode_that_is_changed_in_mid_turn_counts_from_the_next_call_on() -> None:
+    async def story(folder: Path) -> None:
+        async def plan(arguments: JsonObject, ctx: ToolCallContext) -> ToolResult:
+            await agent.sessions[ctx.session_id].configure(permission_mode=PermissionMode.PLAN)
+            return ToolResult.of_text("planned")
+
+        async with open_agent(
+            folder, tools=[make_tool("plan", plan)], permission_mode=PermissionMode.BYPASS
+        ) as agent:
+            session = await agent.new_session()
+            await session.run(script("call plan {}", 'call plan {"text": "again"}', "---", "say end"))
+            results = session.transcript[2]
+            assert isinstance(results, ToolMessage)
+            assert [one.result.is_error for one in results.results] == [False, True]
+            assert "Plan mode" in results.results[1].result.text
+            await session.close()
+            again = await agent.resume_session(session.id)
+            assert again.settings.permission_mode is PermissionMode.PLAN
 
     with temporary_folder() as path:
         asyncio.run(story(Path(path)))

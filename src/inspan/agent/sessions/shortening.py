@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 from msgspec import Struct
 
-from inspan.agent.conversation import Summary, UserMessage
+from inspan.agent.conversation import AssistantMessage, Summary, UserMessage
 from inspan.agent.engine.contract import Engine
 from inspan.agent.events import ContextCompacted
 from inspan.agent.hook_events import PreCompact
@@ -81,7 +81,7 @@ class Shortener:
     async def make_room(self, input_tokens: int, *, is_forced: bool) -> ContextCompacted | None:
         """Shortens the conversation if it is near the limit, or if it is forced; None if nothing was changed."""
         limit = self.context_limit()
-        taken = max(input_tokens, estimate_tokens(self._history.messages))
+        taken = self._taken(input_tokens)
         if is_forced:
             keep = int((limit or taken) * self._limits.to)
         elif limit is None or taken < limit * self._limits.at:
@@ -120,6 +120,21 @@ class Shortener:
             before_tokens=before,
             after_tokens=estimate_tokens(self._history.messages),
         )
+
+    def _taken(self, input_tokens: int) -> int:
+        """What the next request takes: the last one, as far as the model said it, and what came since."""
+        messages = self._history.messages
+        if not input_tokens:
+            return estimate_tokens(messages)
+        since = next(
+            (
+                index
+                for index, message in enumerate(reversed(messages))
+                if isinstance(message, AssistantMessage)
+            ),
+            0,
+        )
+        return input_tokens + estimate_tokens(messages[len(messages) - since :])
 
     @property
     def _model(self) -> str:
