@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -367,10 +368,13 @@ def test_a_file_is_read_anew_for_each_agent_so_that_two_share_not_even_its_modul
             async with open_host(tmp_path, entries=entries_of(raw)) as two:
                 assert await sections_of(one.services) == {"seen": "1"}
                 assert await sections_of(two.services) == {"seen": "1"}
-            path.write_text(module_of("one").replace('"1", 1', '"2-changed", 1'))
+            before = path.stat()
+            path.write_text(module_of("one").replace('"1", 1', '"2", 1'))
+            os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
             async with open_host(tmp_path, entries=entries_of(raw)) as three:
-                assert three.status["one"].version == "2-changed"
+                assert three.status["one"].version == "2"
             assert one.status["one"].version == "1"
+            assert not (tmp_path / "__pycache__").exists()
 
     asyncio.run(scenario())
 

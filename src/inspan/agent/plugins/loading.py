@@ -13,9 +13,9 @@ import re
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib.machinery import ModuleSpec, PathFinder
+from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from pathlib import Path
-from types import ModuleType
+from types import CodeType, ModuleType
 
 from inspan.model.errors import PluginError
 
@@ -45,6 +45,13 @@ class FoundModule:
     file: Path | None = None
 
 
+class _FreshLoader(SourceFileLoader):
+    """Reads the source each time: compiled code that was kept is told by second and size, and an edit may change neither."""
+
+    def get_code(self, fullname: str) -> CodeType:
+        return self.source_to_code(self.get_data(self.path), self.path)
+
+
 def find_module(reference: str, *, folder: Path, project: Path) -> FoundModule:
     """Finds what an entry's `module` names, without running any of it.
 
@@ -63,6 +70,7 @@ def find_module(reference: str, *, folder: Path, project: Path) -> FoundModule:
     name, _, attribute = reference.partition(":")
     if _MODULE.fullmatch(name) is None or not (attribute or "plugin").isidentifier():
         raise _missing(reference, "it is neither an absolute path nor the name of a module")
+    importlib.invalidate_caches()  # it may have been put there a moment ago
     top, *rest = name.split(".")
     if (found := _find_installed(top, project)) is not None:
         return FoundModule(
@@ -101,7 +109,10 @@ def _private(path: Path, attribute: str, rest: tuple[str, ...]) -> FoundModule:
         raise _missing(str(path), "it is no .py file and no folder with an __init__.py")
     name = f"_inspan_runtime_plugin_{next(_numbers)}"
     spec = importlib.util.spec_from_file_location(
-        name, file, submodule_search_locations=[str(path)] if path.is_dir() else None
+        name,
+        file,
+        loader=_FreshLoader(name, str(file)),
+        submodule_search_locations=[str(path)] if path.is_dir() else None,
     )
     if spec is None:
         raise _missing(str(path), "Python cannot read it")
