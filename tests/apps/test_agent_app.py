@@ -279,6 +279,36 @@ def test_a_record_without_a_start_time_is_believed_when_that_process_holds_the_a
 
 
 @pytest.mark.requirement("P9")
+def test_a_copy_of_a_running_app_neither_counts_as_running_nor_ends_the_other(
+    todo: Path, ground: Path
+) -> None:
+    first = agent_app(str(todo), "serve").json
+    copy = ground / "copy"
+    shutil.copytree(todo, copy)
+    done = agent_app(str(copy), "stop")
+    assert (done.status, "not started by agent-app serve" in done.err) == (1, True)
+    done = agent_app(str(copy), "serve")
+    assert (done.status, str(todo) in done.err) == (1, True)
+    # Nor does what is meant for the copy reach the records of the other.
+    done = a2app(str(copy), "data", "items", "create", "--title", "Stray")
+    assert (done.status, str(todo) in done.err) == (3, True)
+    assert is_alive(first["pid"])
+    assert agent_app(str(todo), "serve").json["pid"] == first["pid"]
+    _change(copy, id="0123456789ab", port=free_port())
+    assert agent_app(str(copy), "serve").json["pid"] != first["pid"]
+    agent_app(str(copy), "stop")
+    assert is_alive(first["pid"])
+
+
+def test_an_app_whose_folder_was_renamed_while_it_runs_can_still_be_stopped(todo: Path, ground: Path) -> None:
+    pid = agent_app(str(todo), "serve").json["pid"]
+    todo.rename(ground / "renamed")
+    assert agent_app(str(ground / "renamed"), "serve").json["alreadyRunning"] is True
+    assert agent_app(str(ground / "renamed"), "stop").json["stopped"] == pid
+    _wait_until_gone(pid)
+
+
+@pytest.mark.requirement("P9")
 def test_an_app_that_was_started_elsewhere_is_not_ended(ground: Path) -> None:
     with board(ground) as one:
         done = agent_app(one.ref, "stop")

@@ -14,7 +14,7 @@ from .files import read_json
 from .ports import FIRST_PORT, is_port
 from .processes import is_same_process
 
-__all__ = ["AppRecord", "Folder", "has_manifest", "open_folder", "read_record"]
+__all__ = ["AppRecord", "Folder", "has_manifest", "mark_of", "open_folder", "read_record"]
 
 JsonObject = dict[str, Any]
 
@@ -108,6 +108,10 @@ class Folder(NamedTuple):
         """Who was last started to try a change of the app, dead or alive."""
         return read_record(self.state / "dev.json")
 
+    def is_served_here(self) -> bool:
+        """Whether a process that was started from this very folder, and from no copy of it, serves the app now."""
+        return any(one is not None and one.is_alive for one in (self.serve_record(), self.dev_record()))
+
     def port_in_use(self) -> int:
         """The port to operate the app on: that of a change that is being tried, else the port it is served on."""
         trial = self.dev_record()
@@ -146,8 +150,17 @@ def open_folder(path: str | os.PathLike[str]) -> Folder:
     return Folder(folder, found)
 
 
+def mark_of(folder: Path) -> str:
+    """What tells a folder from a copy of it, and not from itself under another name."""
+    found = os.stat(folder)
+    return f"{found.st_dev:x}:{found.st_ino:x}"
+
+
 def read_record(path: Path) -> AppRecord | None:
-    """The record of a process, or None where there is none or it says nothing that can be used."""
+    """The record of a process in an app's `.a2app`; None where there is none or it says nothing that can be used.
+
+    One that came along when the app was copied speaks of the other app's process, and does not count.
+    """
     try:
         value = read_json(path)
     except (OSError, ValueError):
@@ -155,6 +168,8 @@ def read_record(path: Path) -> AppRecord | None:
     raw = cast(JsonObject, value) if isinstance(value, dict) else {}
     pid, port, birth = raw.get("pid"), raw.get("port"), raw.get("birth")
     if not isinstance(pid, int) or isinstance(pid, bool) or pid < 1 or not is_port(port):
+        return None
+    if isinstance(raw.get("folder"), str) and raw["folder"] != mark_of(path.parent.parent):
         return None
     return AppRecord(
         pid=pid,

@@ -10,7 +10,7 @@ from pathlib import Path
 from .client import JsonObject
 from .faults import Rejected
 from .files import write_json
-from .folder import AppRecord, Folder
+from .folder import AppRecord, Folder, mark_of
 from .ports import base_url_of
 from .processes import birth_of, end_tree
 from .registry import now_iso
@@ -55,6 +55,7 @@ def launch_app(
         "startedAt": now_iso(),
         "healthy": False,
         "launch": launch,
+        "folder": mark_of(folder.path),
     }
     write_json(place, {"pid": os.getpid(), **record, "birth": birth_of(os.getpid())})
     try:

@@ -99,6 +99,18 @@ class Registry:
                 return matches
         return []
 
+    def twin_on(self, app: Folder, port: int) -> RegisteredApp | None:
+        """Another folder's app with the same id that was served on this port and lives: one is a copy of the other.
+
+        Nothing that answers on the port could tell the two apart.
+        """
+        for row in self.find(app.id):
+            twin = row.folder()
+            record = twin.serve_record() if twin is not None and twin.path != app.path else None
+            if record is not None and record.is_alive and record.port == port:
+                return row
+        return None
+
     def register(self, app: Folder, *, blueprint: str | None = None) -> None:
         """Makes the row of the app's folder say what the manifest says. Calling it twice is safe.
 

@@ -87,6 +87,12 @@ def serve(
     with locked(folder.state / "serve.lock") as lock:
         folder = _checked(folder)
         if (running := _running(folder)) is not None:
+            if running.pid is None and (twin := registry.twin_on(folder, running.port)) is not None:
+                raise Rejected(
+                    f"Port {running.port} is held by the app in {twin.path}, which has the same id: one is a copy"
+                    " of the other.",
+                    hint=f"Give this one an id and a `port` of its own in {folder.path / 'manifest.json'}.",
+                )
             return running
         found = who_answers(folder.port)
         if found.kind != "nobody":

@@ -14,6 +14,7 @@ from inspan.apps.ports import base_url_of
 from inspan.apps.programs.screen import printable, warn
 from inspan.apps.programs.targets import Target
 from inspan.apps.programs.words import command_line
+from inspan.apps.registry import Registry
 
 from .levels import LevelCache
 
@@ -98,6 +99,16 @@ def _open_here(target: Target, folder: Folder, agent: str) -> Session:
         raise AppUnreachable(
             f"{printable(folder.name, longest=100)} is not running: port {port} is held by {who}.",
             hint="See who holds which port with: agent-app list",
+            fields={"url": url},
+        )
+    if (
+        not folder.is_served_here()
+        and (twin := Registry(target.home, warn=warn).twin_on(folder, port)) is not None
+    ):
+        raise AppUnreachable(
+            f"{printable(folder.name, longest=100)} is not running: port {port} is held by the app in"
+            f" {printable(twin.path)}, which has the same id.",
+            hint=f"Give one of the two an id and a `port` of its own in its manifest.json, then {start}",
             fields={"url": url},
         )
     authorization = _sign_in(folder, url, agent) if folder.is_multi_user else None
