@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import errno
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -14,11 +16,13 @@ from pathlib import Path
 import psutil
 import pytest
 
+import inspan
 from inspan.apps.bridge.command import run
 from inspan.apps.bridge.journal import LARGEST_LOG_BYTES, Journal, last_lines, trim
 from inspan.apps.faults import Misused
 from inspan.apps.files import locked
 from inspan.apps.processes import birth_of, is_alive
+from inspan.apps.tools.table import TOOLS
 from support.apps.bridge_ground import Ground, open_ground, until
 
 
@@ -233,6 +237,20 @@ def test_an_agent_whose_bridge_was_killed_is_ended_before_another_bridge_begins(
     assert ground.once().status == 0
     assert not is_alive(agent)
     assert ground.record() is None
+
+
+@pytest.mark.requirement("P29")
+def test_no_module_starts_a_bridge_but_its_own_command_and_no_tool_offers_it() -> None:
+    package = Path(inspan.__file__).parent
+    importers: set[str] = set()
+    for file in package.rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            named = getattr(node, "module", "") or "" if isinstance(node, ast.ImportFrom) else ""
+            if re.search(r"(^|\.)bridge\.(command|starting|working)$", named):
+                importers.add(file.relative_to(package).as_posix())
+    outside = {one for one in importers if not one.startswith("apps/bridge/")}
+    assert outside <= {"apps/programs/agent_app/main.py"}
+    assert not [one.name for one in TOOLS if "bridge" in one.name]
 
 
 def test_two_starts_at_once_leave_one_bridge(ground: Ground) -> None:

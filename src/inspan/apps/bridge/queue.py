@@ -125,7 +125,8 @@ class Queue:
         path = f"/api/_a2app/tasks/{quote(claim.task.id, safe='')}/{step}"
         try:
             # The moment of the claim makes a call of a claim that was lost fail, whoever has it now.
-            return self._line.client.request("POST", path, {**body, "claimedAt": claim.claimed_at})
+            named = {"claimedAt": claim.claimed_at} if claim.claimed_at else {}
+            return self._line.client.request("POST", path, {**body, **named})
         except AppUnreachable as error:
             raise QueueTrouble(error.message) from error
 
