@@ -8,7 +8,7 @@ taken back in reverse. The end of an agent runs in reverse too, and goes on afte
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from inspan.agent.plugins.contract import PluginStatus
@@ -80,8 +80,9 @@ class PluginHost:
         """Every entry, in configured order; then what was ignored."""
         return tuple(life.status() for life in self._lives) + self._ignored
 
-    def _going(self) -> list[PluginLife]:
-        return [life for life in self._lives if life.is_going]
+    def _going(self) -> Iterator[PluginLife]:
+        """Those that are well when their turn comes."""
+        return (life for life in self._lives if life.is_going)
 
     async def _close(self) -> None:
         for life in reversed(self._lives):
