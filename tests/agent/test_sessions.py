@@ -112,6 +112,35 @@ def test_a_process_that_is_killed_in_mid_turn_loses_nothing_and_nothing_is_run_t
     assert sorted(counted) == ["one", "three", "two", "wait"]
 
 
+@pytest.mark.parametrize("lines", range(1, 15, 2))
+def test_a_process_that_is_killed_after_any_event_leaves_a_session_that_goes_on(
+    folder: Path, lines: int
+) -> None:
+    (folder / "work").mkdir()
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[1])}
+    argv = [sys.executable, "-m", "support.agent_killed", str(folder / "home"), str(folder / "work"), ""]
+    with subprocess.Popen(argv, stdout=subprocess.PIPE, env=environment, text=True) as process:
+        assert process.stdout is not None
+        session_id = process.stdout.readline().split()[1]
+        for _ in range(lines - 1):
+            assert process.stdout.readline()
+        process.send_signal(signal.SIGKILL)
+        process.stdout.read()
+
+    async def story() -> None:
+        async with open_agent(folder) as agent:
+            session = await agent.resume_session(session_id)
+            _assert_paired(list(session.transcript))
+            seen = session.transcript
+            assert (await session.run("go on")).stop_reason is StopReason.END_TURN
+            assert session.transcript[: len(seen)] == seen
+
+    asyncio.run(story())
+    path = folder / "work" / "counted"
+    counted = path.read_text(encoding="utf-8").split() if path.exists() else []
+    assert len(set(counted)) == len(counted)
+
+
 @pytest.mark.parametrize(
     "torn", [b"", b'{"type":"mess', b"\x00" * 512, b'{"type":"message"}\n', b"\xff\xfe\n"]
 )
