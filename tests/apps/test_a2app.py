@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shlex
 import socket
 import subprocess
@@ -178,6 +179,10 @@ def test_a_place_that_is_none_ends_with_1_and_the_apps_word(kanban: Board, words
         pytest.param(("data", "cards", "list", "--limit", "0"), id="no records at all"),
         pytest.param(("data", "cards", "create"), id="nothing to create"),
         pytest.param(("data", "cards", "create", "--title", "--priority"), id="a value that is a flag"),
+        pytest.param(
+            ("data", "cards", "create", "--title", "x", "--idempotency-key", "a\nb"), id="a key of two lines"
+        ),
+        pytest.param(("board", "archive-board", "--approve", "a\nX: b"), id="an approval of two lines"),
         pytest.param(("data", "cards", "create", "--json", "{"), id="no JSON"),
         pytest.param(("data", "cards", "create", "--json", '{"a": NaN}'), id="no number"),
         pytest.param(("tasks", "frob"), id="an unknown tasks verb"),
@@ -458,6 +463,32 @@ def test_hostile_words_reach_the_app_as_words(kanban: Board) -> None:
     screen = a2app(kanban.ref, "board", "cards", done.json["id"])
     assert "\x1b" not in screen.out
     assert screen.status == 0
+
+
+@pytest.mark.requirement("P8")
+def test_a_write_that_nobody_answers_is_said_to_be_unknown_and_can_be_repeated_safely(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    heard: list[bytes] = []
+
+    def hang_on_writes(one: socket.socket) -> None:
+        while data := read_request(one):
+            if data.startswith(b"GET"):
+                _answer(one, {"a2app": True, "app": {"id": "f", "name": "F"}, "schemaVersion": "1"})
+            else:
+                heard.append(data)
+
+    monkeypatch.setattr("inspan.apps.programs.a2app.writing.TIMEOUT_S", 0.2)
+    with home_for_test() as folder, answering(hang_on_writes) as port:
+        ref = str(_folder(folder / "f", port, app_id="f"))
+        done = a2app(ref, "data", "notes", "create", "--title", "x")
+        assert done.status == 3
+        assert "Whether it was done is not known" in done.err
+        [key] = re.findall(r"--idempotency-key (\w+)", done.err)
+        assert a2app(ref, "data", "notes", "create", "--title", "x", "--idempotency-key", key).status == 3
+        assert a2app(ref, "data", "notes", "delete", "n1").status == 3
+    assert len(heard) == 3
+    assert all(f"Idempotency-Key: {key}".encode() in one for one in heard[:2])
 
 
 # -- tasks and the rest

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from typing import Any, cast
 from urllib.parse import quote, urlencode
@@ -16,6 +15,7 @@ from .answers import print_reply, refusal
 from .labels import entity_level, records_path, rows_of
 from .session import Session
 from .values import Fields, read_json_object, resolve_values, value_of_text
+from .writing import idempotency_headers, write
 
 __all__ = ["USAGE", "check_data", "run_data"]
 
@@ -72,7 +72,7 @@ def run_data(session: Session, words: Words) -> int:
             return print_reply(session.client.request("GET", _record(entity, words.places[2])))
         case "delete":
             words.done(places=3, usage=USAGE)
-            return print_reply(session.client.request("DELETE", _record(entity, words.places[2])))
+            return print_reply(write(session, "DELETE", _record(entity, words.places[2]), None, {}))
         case "create":
             return _write(session, entity, None, words)
         case _:
@@ -92,9 +92,7 @@ def _list(session: Session, entity: str, words: Words) -> int:
 
 
 def _write(session: Session, entity: str, record: str | None, words: Words) -> int:
-    key = words.one("idempotency-key") or os.urandom(16).hex()
-    if not key.isascii() or not key.isprintable():
-        raise Misused("--idempotency-key takes plain letters and digits.")
+    headers = idempotency_headers(words.one("idempotency-key"))
     blob = words.one("json")
     flags = words.rest()
     words.done(places=2 if record is None else 3, usage=USAGE)
@@ -106,11 +104,10 @@ def _write(session: Session, entity: str, record: str | None, words: Words) -> i
     for name, text in flags:
         given[name] = value_of_text(text, fields.get(name))
     values = resolve_values(session, given, fields)
-    headers = {"Idempotency-Key": key}
     if record is None:
-        reply = session.client.request("POST", records_path(entity), values, headers)
+        reply = write(session, "POST", records_path(entity), values, headers)
     else:
-        reply = session.client.request("PATCH", _record(entity, record), values, headers)
+        reply = write(session, "PATCH", _record(entity, record), values, headers)
     if not reply.is_ok:
         return refusal(reply)
     return _read_back(session, entity, record, values, fields, reply)

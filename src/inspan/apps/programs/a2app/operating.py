@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from typing import Any, NamedTuple, cast
 from urllib.parse import quote
@@ -16,6 +15,7 @@ from .answers import refusal
 from .labels import objects_in
 from .session import Session
 from .values import Fields, read_json_object, resolve_values, value_of_text
+from .writing import idempotency_headers, write
 
 __all__ = ["Call", "run_operation"]
 
@@ -66,13 +66,12 @@ def run_operation(session: Session, steps: Sequence[str], operation: JsonObject,
         _check_applies(session, steps)
         _fill_record(given, params, steps)
     values = resolve_values(session, given, params)
-    headers = {"Idempotency-Key": call.idempotency_key or os.urandom(16).hex()}
+    headers = idempotency_headers(call.idempotency_key)
     if call.approval is not None:
+        if not call.approval.isascii() or not call.approval.isprintable():
+            raise Misused("--approve takes the key of the answer.", hint=session.command(*steps))
         headers["X-A2App-Approval"] = call.approval
-    for key, value in headers.items():
-        if not value.isascii() or not value.isprintable():
-            raise Misused(f"The value of {key} cannot be sent in a header.")
-    reply = session.client.request("POST", f"/api/ops/{quote(name, safe='')}", values, headers)
+    reply = write(session, "POST", f"/api/ops/{quote(name, safe='')}", values, headers)
     approval: object = reply.body.get("approvalKey")
     if reply.status == 428 and isinstance(approval, str):
         again = [part for flag, text in call.flags for part in (f"--{flag}={text}",)]
