@@ -12,6 +12,7 @@ import msgspec
 
 from inspan.apps.connecting import Connection, connect, disconnect, show_connection
 from inspan.apps.tools.arguments import ArgumentsRefused
+from inspan.apps.tools.engine import run_typed_line
 from inspan.apps.tools.running import call_tool, is_error, text_for_model
 from inspan.apps.tools.table import TOOLS, input_schema, tool_named
 from inspan.host.registry import HarnessRegistry
@@ -75,6 +76,14 @@ def build_app(parser: Parser) -> None:
     )
     calling.add_argument("tool", metavar="TOOL", help="the tool's name, as `inspan app tools` lists it")
     calling.example('echo \'{"dir": "."}\' | inspan app call agent_app_describe', "as a harness runs it")
+    lining = parser.action(
+        "line",
+        "run one line that a person typed for agent-app or a2app",
+        _line,
+        description="For bindings: the verb in it says which of the two programs is meant. Its exit status is the program's.",
+    )
+    lining.add_argument("line", metavar="LINE", help="such as `. tasks next`, quoted as one word")
+    lining.example("inspan app line '. data cards list'", "runs a2app")
     tools = parser.action("tools", "list the tools that an agent gets", _tools)
     tools.example("inspan app tools --json", "with the schemas of their arguments")
 
@@ -191,6 +200,16 @@ def _profile(context: Context, args: Namespace) -> int:
             bold(str(entry["id"])), " is ", toned(done.status), dim(f"  {done.detail or done.file}")
         )
     return Exit.OK if done.status != "refused" else Exit.CONFLICT
+
+
+def _line(context: Context, args: Namespace) -> int:
+    try:
+        result = asyncio.run(run_typed_line(args.line))
+    except ArgumentsRefused as refused:
+        raise UsageError(refused.message, hint=refused.hint) from refused
+    context.output.stdout.write(result.stdout)
+    context.output.stderr.write(result.stderr)
+    return result.code if result.code >= 0 else Exit.INTERNAL
 
 
 def _manifests(registry: HarnessRegistry) -> list[Manifest]:

@@ -1,0 +1,1 @@
+"""Agent Apps in CraftBot. Importing `actions` and calling `register_actions()` registers the tools."""
