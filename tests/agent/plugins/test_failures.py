@@ -222,6 +222,8 @@ def test_a_plugin_of_another_contract_is_refused_with_both_versions(tmp_path: Pa
         pytest.param({"api_version": True}, id="a version that is no number"),
         pytest.param({"version": 3}, id="an own version that is no text"),
         pytest.param({"version": ""}, id="no own version"),
+        pytest.param({"version": "1\x1b[31m"}, id="a version that would colour a terminal"),
+        pytest.param({"version": "1" * 65}, id="a version that is too long"),
         pytest.param({"parse_config": None}, id="no parse_config"),
         pytest.param({"setup": "x"}, id="a setup that cannot be called"),
         pytest.param({"id": "Upper"}, id="an id in capitals"),

@@ -70,6 +70,7 @@ def test_a_package_brings_skills_and_sections_and_its_code_never_runs(tmp_path: 
         pytest.param({**GOOD, "module": "plugin.py"}, "unknown key 'module'", id="names a module"),
         pytest.param({**GOOD, "name": "House Style"}, "its name", id="a name with a blank"),
         pytest.param({**GOOD, "version": 1}, "'version'", id="a version that is no text"),
+        pytest.param({**GOOD, "version": "1\n2"}, "its version", id="a version of two lines"),
         pytest.param({**GOOD, "skills": "../../outside"}, "outside", id="skills outside"),
         pytest.param({**GOOD, "skills": "none"}, "not there", id="no such folder"),
         pytest.param({**GOOD, "prompts": {}}, "no list", id="prompts are no list"),

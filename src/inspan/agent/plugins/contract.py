@@ -23,6 +23,7 @@ from inspan.agent.values import Json, JsonObject
 __all__ = [
     "API_VERSION",
     "PLUGIN_ID",
+    "VERSION",
     "Audit",
     "AuditSink",
     "Auth",
@@ -52,6 +53,9 @@ API_VERSION = 1
 PLUGIN_ID = re.compile(r"[a-z0-9][a-z0-9._-]{0,127}")
 """What a plugin may be called, whole."""
 
+VERSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9.+_ -]{0,63}")
+"""What a plugin's own version may be, whole."""
+
 ConfigT = TypeVar("ConfigT")
 ConfigT_co = TypeVar("ConfigT_co", covariant=True)
 _P = ParamSpec("_P")
@@ -66,7 +70,7 @@ class RuntimePlugin(Protocol[ConfigT]):
 
     Attributes:
         id: Matches `PLUGIN_ID`.
-        version: The plugin's own version, for people.
+        version: The plugin's own version, for people; matches `VERSION`.
         api_version: The version of the contract it was written for: `API_VERSION`.
     """
 

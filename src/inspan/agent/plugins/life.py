@@ -13,7 +13,14 @@ from typing import Any, cast
 from inspan.agent.faults import fault_name, is_fault
 from inspan.agent.plugins.budget import Budget
 from inspan.agent.plugins.context import OwnedContext
-from inspan.agent.plugins.contract import API_VERSION, PLUGIN_ID, PluginContext, PluginStatus, RuntimePlugin
+from inspan.agent.plugins.contract import (
+    API_VERSION,
+    PLUGIN_ID,
+    VERSION,
+    PluginContext,
+    PluginStatus,
+    RuntimePlugin,
+)
 from inspan.agent.plugins.entries import PluginEntry
 from inspan.agent.plugins.loading import FoundModule, find_module
 from inspan.agent.plugins.module_state import find_module_state
@@ -232,8 +239,8 @@ class PluginLife:
             fault = f"It has no id that a plugin may have ({PLUGIN_ID.pattern})."
         elif plugin_id != self.entry.id:
             fault = f"Its id is '{plugin_id}', and the list calls it '{self.entry.id}'."
-        elif not isinstance(version, str) or not version:
-            fault = "Its version is no text."
+        elif not isinstance(version, str) or VERSION.fullmatch(version) is None:
+            fault = "Its version is no text of 1 to 64 letters, digits and plain signs."
         elif not all(callable(one) for one in methods):
             fault = "Its parse_config or its setup cannot be called."
         if fault:

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from inspan.agent.plugins.contract import PLUGIN_ID, PromptContext, PromptSource
+from inspan.agent.plugins.contract import PLUGIN_ID, VERSION, PromptContext, PromptSource
 from inspan.agent.plugins.loading import DECLARATION
 
 __all__ = ["PACKAGES_FOLDER", "DeclarativePackage", "PackageStatus", "find_packages"]
@@ -28,6 +28,7 @@ PACKAGES_FOLDER = "packages"
 
 _KEYS = {"name", "version", "description", "skills", "prompts"}
 _LARGEST_BYTES = 64 * 1024
+_LONGEST_DESCRIPTION = 200
 _PROMPT_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 
 
@@ -109,6 +110,8 @@ def _parse(folder: Path, taken: set[str]) -> DeclarativePackage:
     name, version = _text(raw, "name"), _text(raw, "version")
     if PLUGIN_ID.fullmatch(name) is None:
         raise _PackageError("its name is none that a plugin may have")
+    if VERSION.fullmatch(version) is None:
+        raise _PackageError("its version is no text of 1 to 64 letters, digits and plain signs")
     if name in taken:
         raise _PackageError(f"another package is called '{name}'")
     skills = _inside(folder, _text(raw, "skills")) if "skills" in raw else None
@@ -121,7 +124,7 @@ def _parse(folder: Path, taken: set[str]) -> DeclarativePackage:
     status = PackageStatus(
         name=name,
         version=version,
-        description=raw["description"] if isinstance(raw.get("description"), str) else "",
+        description=_one_line(raw.get("description")),
         folder=folder,
         state="active",
         contributions=contributions,
@@ -165,6 +168,11 @@ def _text(raw: Mapping[str, Any], key: str) -> str:
     if not isinstance(value, str) or not value:
         raise _PackageError(f"'{key}' is no text")
     return value
+
+
+def _one_line(value: object) -> str:
+    text = value if isinstance(value, str) else ""
+    return " ".join("".join(one if one.isprintable() else " " for one in text).split())[:_LONGEST_DESCRIPTION]
 
 
 def _failed(folder: Path, message: str) -> DeclarativePackage:
