@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime
 from itertools import pairwise
 from typing import cast
@@ -180,6 +181,18 @@ def test_arguments_that_are_no_object_are_kept_as_what_they_were(
     assert call.arguments == arguments
     assert bool(call.malformed) is is_malformed
     assert len(call.malformed) <= 2_000
+
+
+def test_a_tools_name_that_a_model_made_up_is_sent_as_providers_take_it() -> None:
+    call = CallPart(call=ToolCall(id="c", tool="functions.look now\u2026" + "x" * 100, arguments={}))
+    result = CallResult(call_id="c", tool=call.call.tool, result=ToolResult.error("There is none."))
+    sent = to_library([_user("go"), _assistant(call), ToolMessage(at=NOW, results=(result,))], "")
+    called, returned = sent[1].parts[0], sent[2].parts[0]
+    assert isinstance(called, TheirCall)
+    assert isinstance(returned, ToolReturnPart)
+    assert called.tool_name == returned.tool_name
+    assert re.fullmatch(r"functions_look_now_x+", called.tool_name)
+    assert len(called.tool_name) == 64
 
 
 _MESSAGES: st.SearchStrategy[Message] = st.one_of(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -206,6 +207,53 @@ def test_unknown_tools_bad_arguments_and_ids_that_come_twice_are_results_and_the
         assert len(set(ids)) == 5
         assert all(ids)
         assert len(provider.asked) == 3
+
+    asyncio.run(story())
+
+
+def test_ids_that_no_provider_takes_and_numbers_that_json_does_not_know_are_made_good(folder: Path) -> None:
+    async def story() -> None:
+        odd = [
+            _call(one, text="x", number=float("nan"), deep=[float("inf"), 2**70]) for one in ("a/b", "x" * 65)
+        ]
+        _, _, session, provider = await _run(folder, _answers(odd))
+        answer = provider.asked[1].messages[1]
+        assert isinstance(answer, AssistantMessage)
+        calls = [part.call for part in answer.parts if isinstance(part, CallPart)]
+        assert all(re.fullmatch(r"[a-zA-Z0-9_-]{1,64}", call.id) for call in calls)
+        assert [call.arguments["number"] for call in calls] == [None, None]
+        assert calls[0].arguments["deep"] == [None, 2**70]
+        results = session.transcript[2]
+        assert isinstance(results, ToolMessage)
+        assert [one.call_id for one in results.results] == [call.id for call in calls]
+
+    asyncio.run(story())
+
+
+def test_arguments_of_a_depth_that_nobody_can_write_down_fail_the_turn_and_not_the_session(
+    folder: Path,
+) -> None:
+    async def story() -> None:
+        deep: list[Any] = []
+        for _ in range(5_000):
+            deep = [deep]
+        provider = Provider(_answers([_call("a", text=deep)]))
+        async with open_agent(
+            folder, models=[(provider, [ModelDefinition(id="m")])], model="fake:m"
+        ) as agent:
+            session = await agent.new_session()
+            assert (await session.run("go")).stop_reason is StopReason.FAILED
+            assert (await session.run("go on")).stop_reason is StopReason.END_TURN
+
+    asyncio.run(story())
+
+
+@pytest.mark.parametrize("effort", ["", "low", "high"])
+def test_the_effort_of_a_session_reaches_the_provider(folder: Path, effort: str) -> None:
+    async def story() -> None:
+        _, _, session, provider = await _run(folder, _answers(), effort=effort)
+        assert provider.asked[0].effort == effort
+        assert session.settings.effort == effort
 
     asyncio.run(story())
 

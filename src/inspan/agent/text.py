@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import cast
 
@@ -22,9 +23,11 @@ def clean_text(text: str) -> str:
 
 
 def clean_json(value: Json) -> Json:
-    """`value` with every text in it cleaned, the keys too."""
+    """`value` with every text in it cleaned, the keys too, and None for a number that JSON does not know."""
     if isinstance(value, str):
         return clean_text(value)
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
     if isinstance(value, Mapping):
         members = cast(Mapping[object, Json], value)
         return {clean_text(str(key)): clean_json(member) for key, member in members.items()}

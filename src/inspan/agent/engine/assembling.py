@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from inspan.agent.conversation import AssistantPart, CallPart, TextPart, ThinkingPart
@@ -20,6 +21,7 @@ from inspan.model.ids import new_id
 
 __all__ = ["Assembler"]
 
+_CALL_ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 _LONGEST = 32 << 20
 """The most characters of one answer; a model that writes more is broken."""
 
@@ -28,7 +30,8 @@ class Assembler:
     """Takes the events of one answer.
 
     Args:
-        taken_ids: The ids of all calls before; a call that brings one of them, or none, is given a fresh one.
+        taken_ids: The ids of all calls before. A call that brings one of them, none, or one that some provider would not
+            take, is given a fresh one.
 
     Attributes:
         parts: What is complete.
@@ -112,8 +115,8 @@ class Assembler:
 
     def _call(self, part: CallPart) -> CallPart:
         call = part.call
-        call_id = clean_text(call.id)
-        if not call_id or call_id in self._taken:
+        call_id = call.id
+        if not _CALL_ID.fullmatch(call_id) or call_id in self._taken:
             call_id = new_id("call")
         self._taken.add(call_id)
         arguments = clean_json(call.arguments)

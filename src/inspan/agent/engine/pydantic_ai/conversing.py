@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast
 
@@ -42,6 +43,7 @@ __all__ = ["call_of", "state_of", "to_library"]
 _PART: TypeAdapter[Any] = TypeAdapter(TheirText | TheirThinking | TheirCall)
 _OWN = ("id", "signature", "provider_name", "provider_details")
 _LONGEST_MALFORMED = 2_000
+_UNNAMEABLE = re.compile(r"[^a-zA-Z0-9_-]")
 
 
 def to_library(messages: Sequence[Message], instructions: str) -> list[ModelMessage]:
@@ -118,11 +120,16 @@ def _answered(part: AssistantPart, message: AssistantMessage) -> Any:
         case CallPart(call=call):
             plain = {
                 "part_kind": "tool-call",
-                "tool_name": call.tool,
+                "tool_name": _name(call.tool),
                 "args": dict(call.arguments),
                 "tool_call_id": call.id,
             }
             return _restored(plain, part.provider_state)
+
+
+def _name(tool: str) -> str:
+    """A tool's name as every provider takes it: models make up others, and those stay in the conversation."""
+    return _UNNAMEABLE.sub("_", tool)[:64] or "_"
 
 
 def _restored(plain: dict[str, Any], state: Json) -> ModelResponsePart:
@@ -149,7 +156,7 @@ def _asked(message: UserMessage | ToolMessage | Summary) -> Iterator[ModelReques
 def _returned(result: CallResult, message: ToolMessage) -> ToolReturnPart:
     has_pictures = any(isinstance(part, ImageContent) for part in result.result.content)
     return ToolReturnPart(
-        tool_name=result.tool,
+        tool_name=_name(result.tool),
         content=_contents(result.result.content) if has_pictures else result.result.text or "(no output)",
         tool_call_id=result.call_id,
         timestamp=message.at,
