@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from inspan.agent.cancelling import CancelSource
 from inspan.agent.tools.changing import edit_tool, write_tool
 from inspan.agent.tools.ground import Ground
 from inspan.agent.tools.reading import read_tool
@@ -212,6 +213,23 @@ def test_changes_that_come_at_once_all_happen(ground: Ground, tmp_path: Path) ->
 
     assert not any(result.is_error for result in asyncio.run(run()))
     assert (tmp_path / "file").read_text() == "".join(f"<{number}>\n" for number in range(40))
+
+
+def test_a_call_that_was_cancelled_changes_nothing(ground: Ground, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("kept")
+
+    async def run() -> list[ToolResult]:
+        source = CancelSource()
+        source.cancel()
+        call = call_context(tmp_path, cancel=source.signal)
+        return [
+            await call_tool(edit_tool(ground), call, path="file", old_text="kept", new_text="changed"),
+            await call_tool(write_tool(ground), call, path="new/file", content="x"),
+        ]
+
+    assert all("cancelled" in result.text and result.is_error for result in asyncio.run(run()))
+    assert (tmp_path / "file").read_text() == "kept"
+    assert os.listdir(tmp_path) == ["file"]
 
 
 def test_a_full_disk_leaves_what_was_there_and_nothing_beside_it(ground: Ground, tmp_path: Path) -> None:

@@ -183,9 +183,9 @@ class _Change:
             raise ToolProblem(f"{self._shown} changed since it was last read. Read it again first.")
 
     def _put(self, found: _Found | None, data: bytes) -> None:
+        if self._stop.is_set():
+            raise ToolProblem("The call was cancelled. Nothing was changed.")
         with self._confinement.open_parent(self._place, make=found is None) as (folder, name):
-            if self._stop.is_set():
-                raise ToolProblem("The call was cancelled. Nothing was changed.")
             try:
                 _check_unmoved(folder, name, found, self._shown)
                 replace_file(folder, name, data, old=found.state if found else None)
