@@ -12,15 +12,9 @@ from typing import Any, cast
 
 from inspan.agent.faults import fault_name, is_fault
 from inspan.agent.plugins.budget import Budget
+from inspan.agent.plugins.checking import check_plugin
 from inspan.agent.plugins.context import OwnedContext
-from inspan.agent.plugins.contract import (
-    API_VERSION,
-    PLUGIN_ID,
-    VERSION,
-    PluginContext,
-    PluginStatus,
-    RuntimePlugin,
-)
+from inspan.agent.plugins.contract import PluginContext, PluginStatus, RuntimePlugin
 from inspan.agent.plugins.entries import PluginEntry
 from inspan.agent.plugins.loading import FoundModule, find_module
 from inspan.agent.plugins.module_state import find_module_state
@@ -106,7 +100,9 @@ class PluginLife:
         if self._plugin is None and not self._load():
             return
         plugin = cast(RuntimePlugin[Any], self._plugin)
-        if not self._is_plugin(plugin):
+        self._version, error, message = check_plugin(plugin, self.entry.id)
+        if error:
+            self._fail("contract", error, message)
             return
         try:
             # A copy: what a plugin does to it is not seen by another agent that was made with the same value.
@@ -219,35 +215,6 @@ class PluginLife:
             return
         for sentence in find_module_state(source):
             self._own.warn(sentence)
-
-    def _is_plugin(self, plugin: object) -> bool:
-        try:
-            plugin_id, version, api_version, *methods = (
-                getattr(plugin, name) for name in ("id", "version", "api_version", "parse_config", "setup")
-            )
-        except BaseException as error:
-            if not is_fault(error):
-                raise
-            self._fail("contract", fault_name(error), "It lacks a part of the contract.")
-            return False
-        fault = ""
-        if type(api_version) is not int:
-            fault = "Its api_version is no whole number."
-        elif api_version != API_VERSION:
-            fault = f"It was written for version {api_version} of the contract, and this is version {API_VERSION}."
-        elif not isinstance(plugin_id, str) or PLUGIN_ID.fullmatch(plugin_id) is None:
-            fault = f"It has no id that a plugin may have ({PLUGIN_ID.pattern})."
-        elif plugin_id != self.entry.id:
-            fault = f"Its id is '{plugin_id}', and the list calls it '{self.entry.id}'."
-        elif not isinstance(version, str) or VERSION.fullmatch(version) is None:
-            fault = "Its version is no text of 1 to 64 letters, digits and plain signs."
-        elif not all(callable(one) for one in methods):
-            fault = "Its parse_config or its setup cannot be called."
-        if fault:
-            self._fail("contract", "PluginError", fault)
-            return False
-        self._version = cast(str, version)
-        return True
 
     async def _drain(self, budget: Budget, *, is_last: bool) -> None:
         lease = self._own.lease
