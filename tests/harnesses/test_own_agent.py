@@ -172,3 +172,29 @@ def test_without_a_model_the_prompt_is_held_with_the_next_step(throwaway_home: P
         lambda: (one := value("delivery", "show", sent["id"]))["state"] == "held" and one, "the hold"
     )
     assert "INSPAN_MODEL" in json.dumps(value("seat", "show", "unsigned")) + json.dumps(held)
+
+
+@pytest.mark.requirement("R89")
+def test_its_commands_show_plugins_and_packages_to_whoever_reads_the_seat(throwaway_home: Path) -> None:
+    home = Path(os.environ["INSPAN_HOME"])
+    package = home / "packages" / "style"
+    package.mkdir(parents=True)
+    (package / "style.md").write_text("Write briefly.")
+    (package / "inspan.plugin.json").write_text(
+        json.dumps(
+            {"name": "house-style", "version": "1", "prompts": [{"name": "style", "file": "style.md"}]}
+        )
+    )
+    module = throwaway_home / "broken.py"
+    module.write_text("raise ValueError('sk-planted')\n")
+    (home / "plugins.json").write_text(
+        json.dumps({"runtimePlugins": [{"id": "broken", "module": str(module), "required": False}]})
+    )
+    for command in ("/plugins", "/context"):
+        turn = value("send", SEAT, "--wait", command)["turn"]
+        assert turn["outcome"] == "completed"
+        shown = spoken_text(events(), turn=turn["id"])
+        assert "| memory 1 | active | builtin | 2 tools, 1 prompts, 1 pages |" in shown
+        assert "| broken | failed (import: ValueError) | file | - |" in shown
+        assert "| house-style 1 | active | 1 prompts |" in shown
+        assert "sk-planted" not in shown

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import socket
 import sys
@@ -334,6 +335,32 @@ def test_modes_and_options_are_told_set_and_kept(tmp_path: Path) -> None:
         assert again.modes.current_mode_id == "plan"
 
     with_sdk(tmp_path, story, tools=[make_tool("put")])
+
+
+def test_the_todo_tool_shows_the_plan_as_it_goes_on(tmp_path: Path) -> None:
+    def todo(*states: str) -> str:
+        entries = [
+            {"content": f"step {number}", "status": state, "priority": "high"}
+            for number, state in enumerate(states)
+        ]
+        return f"call todo {json.dumps({'entries': entries})}"
+
+    async def story(client: Any, person: Person) -> None:
+        session = await client.new_session(cwd=str(tmp_path / "work"), mcp_servers=[])
+        plan = script(
+            todo("in_progress", "pending"), "---", todo("completed", "in_progress"), "---", "say so"
+        )
+        await client.prompt(session_id=session.session_id, prompt=text(plan))
+        assert person.asked == []
+        assert [
+            [(entry.content, entry.status, entry.priority) for entry in one.entries]
+            for one in person.of("plan")
+        ] == [
+            [("step 0", "in_progress", "high"), ("step 1", "pending", "high")],
+            [("step 0", "completed", "high"), ("step 1", "in_progress", "high")],
+        ]
+
+    with_sdk(tmp_path, story)
 
 
 def test_a_command_is_answered_by_the_agent_and_asks_no_model(tmp_path: Path) -> None:
