@@ -21,7 +21,7 @@ BINDINGS = ROOT / "bindings"
 APPS = ROOT / "src" / "inspan" / "apps"
 
 _WITH_TABLE = ("hermes", "openclaw", "dsh", "craftbot")
-_WITH_SKILLS = ("claude-code", "openclaw", "pi")
+_WITH_SKILLS = ("claude-code", "openclaw", "pi", "hermes", "dsh")
 _COMMANDS = {"claude-code": "commands/agent-app.md", "pi": "prompts/agent-app.md"}
 _NAME = "Agent Apps"
 _SUMMARY = "Build and operate apps that a person and an agent share."
@@ -61,6 +61,7 @@ def expected_files() -> dict[Path, str]:
         }
     )
     found[Path("openclaw/openclaw.plugin.json")] = _openclaw_manifest()
+    found[Path("hermes/plugin.yaml")] = _hermes_manifest()
     return found
 
 
@@ -121,6 +122,21 @@ def _skills() -> Iterator[tuple[Path, str]]:
     for file in sorted(folder.rglob("*")):
         if file.is_file() and file.suffix in (".md", ".json"):
             yield file.relative_to(folder), file.read_text(encoding="utf-8")
+
+
+def _hermes_manifest() -> str:
+    lines = [
+        "name: agent-apps",
+        f"version: {__version__}",
+        f"description: {_SUMMARY}",
+        "author: Inspan",
+        "kind: standalone",
+        "provides_tools:",
+        *(f"  - {tool.name}" for tool in TOOLS),
+        "provides_hooks:",
+        "  - pre_gateway_dispatch",
+    ]
+    return "\n".join(lines) + "\n"
 
 
 def _openclaw_manifest() -> str:

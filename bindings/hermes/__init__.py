@@ -5,9 +5,12 @@ Each thing is registered by itself: what this version of the host does not offer
 
 from __future__ import annotations
 
+import argparse
 import inspect
 import logging
+import shlex
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from . import engine
@@ -56,7 +59,7 @@ def register(ctx: Any) -> None:
         "register_cli_command",
         name=_COMMAND,
         help="Build, serve and operate Agent Apps",
-        setup_fn=lambda parser: parser.add_argument("words", nargs="*", help="as for agent-app and a2app"),
+        setup_fn=_add_words,
         handler_fn=_cli,
     )
     _offer(ctx, "register_hook", "pre_gateway_dispatch", _rewrite)
@@ -107,22 +110,24 @@ def _rewrite(event: Any = None, **_: Any) -> dict[str, str] | None:
     text = event.get("text") if isinstance(event, dict) else getattr(event, "text", None)
     if not isinstance(text, str):
         return None
-    command, _, words = text.strip().partition(" ")
-    if command.partition("@")[0] not in ("/agent-app", "/agent_app"):
-        return None
-    return {"action": "rewrite", "text": _request(words.strip()) if words.strip() else _USAGE}
+    command, *words = text.strip().split(maxsplit=1)[:2] or [""]
+    if command.partition("@")[0] not in ("/agent-app", "/agent_app") or not words:
+        return None  # a bare command is answered by the command itself, with how it is used
+    return {"action": "rewrite", "text": _request(words[0])}
 
 
-def _cli(args: Any) -> int:
-    import shlex
+def _add_words(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("words", nargs=argparse.REMAINDER, help="as for agent-app and a2app")
 
-    status, said = engine.run_typed_line(shlex.join(getattr(args, "words", None) or ["list"]))
+
+def _cli(args: argparse.Namespace) -> int:
+    status, said = engine.run_typed_line(shlex.join(args.words or ["list"]))
     if said:
         print(said)
     return status
 
 
-def _description(folder: Any) -> str:
+def _description(folder: Path) -> str:
     for line in (folder / "SKILL.md").read_text(encoding="utf-8").splitlines():
         if line.startswith("description: "):
             return line.removeprefix("description: ")

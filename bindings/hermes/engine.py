@@ -12,12 +12,18 @@ from typing import Any
 __all__ = ["call_tool", "inspan_program", "read_tools", "register_profile", "run_typed_line", "skill_folders"]
 
 HARNESS = "hermes"
+_HERE = Path(__file__).resolve().parent
 _QUICK_S = 20
 
 
 def read_tools() -> list[dict[str, Any]]:
     """Every tool: `name`, `description`, `parameters`."""
-    return json.loads((Path(__file__).parent / "tools.json").read_text(encoding="utf-8"))["tools"]
+    return json.loads((_HERE / "tools.json").read_text(encoding="utf-8"))["tools"]
+
+
+def skill_folders() -> list[Path]:
+    """The folders of the skills, each with its `SKILL.md`."""
+    return sorted(path.parent for path in (_HERE / "skills").glob("*/SKILL.md"))
 
 
 def inspan_program() -> str:
@@ -27,88 +33,54 @@ def inspan_program() -> str:
 
 def call_tool(name: str, arguments: dict[str, Any]) -> str:
     """What the model is to read. A refusal is data; only what could not be run says that it is an error."""
-    arguments = {**arguments}
-    folder = arguments.get("dir")
-    if isinstance(folder, str):
-        arguments["dir"] = _from_terminal(folder)
     try:
-        done = subprocess.run(
-            [inspan_program(), "app", "call", name],
-            input=json.dumps(arguments),
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        answer = json.loads(done.stdout)
+        answer = json.loads(_run(["call", name], given=json.dumps(arguments)).stdout)
+        text = str(answer["text"])
     except OSError as error:
-        return _failed(
-            f"inspan could not be started: {error.strerror or error}. Install it, or set INSPAN_CLI."
-        )
-    except ValueError:
+        return _failed(_not_started(error))
+    except (ValueError, TypeError, KeyError):
         return _failed("inspan gave no answer that can be read.")
-    text = str(answer.get("text", ""))
     return _failed(text) if answer.get("isError") else text
 
 
 def run_typed_line(line: str) -> tuple[int, str]:
     """Runs what a person typed behind `agent-app`: the exit status, and what was said."""
     try:
-        done = subprocess.run(
-            [inspan_program(), "app", "line", line],
-            capture_output=True,
-            text=True,
-            check=False,
-            stdin=subprocess.DEVNULL,
-        )
+        done = _run(["line", line])
     except OSError as error:
-        return 127, f"inspan could not be started: {error.strerror or error}. Install it, or set INSPAN_CLI."
+        return 127, _not_started(error)
     return done.returncode, "\n".join(part.strip() for part in (done.stdout, done.stderr) if part.strip())
 
 
 def register_profile() -> str:
     """Lets bridges take work to this harness; what became of it, in a sentence."""
     try:
-        done = subprocess.run(
-            [inspan_program(), "app", "profile", HARNESS, "--json"],
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=_QUICK_S,
-            stdin=subprocess.DEVNULL,
-        )
-        answer = json.loads(done.stdout)
-    except (OSError, ValueError, subprocess.TimeoutExpired) as error:
+        answer = json.loads(_run(["profile", HARNESS, "--json"], timeout_s=_QUICK_S).stdout)
+        return f"bridge profile: {answer['status']} ({answer['file']})"
+    except (OSError, ValueError, TypeError, KeyError, subprocess.TimeoutExpired) as error:
         return f"bridge profile: not registered ({type(error).__name__})"
-    return f"bridge profile: {answer.get('status', 'refused')} ({answer.get('file') or done.returncode})"
 
 
-def skill_folders() -> list[Path]:
-    """The folders of the skills, each with its `SKILL.md`."""
-    program = os.environ.get("AGENT_APP_CLI", "").strip() or shutil.which("agent-app")
-    if not program:
-        return []
-    try:
-        done = subprocess.run(
-            [program, "skills", "--path"],
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=_QUICK_S,
-            stdin=subprocess.DEVNULL,
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return []
-    folder = Path(done.stdout.strip())
-    return sorted(path.parent for path in folder.glob("*/SKILL.md")) if done.returncode == 0 else []
+def _run(
+    words: list[str], *, given: str = "", timeout_s: float | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Runs `inspan app WORDS`. A relative folder in them is meant from where the person's terminal stands."""
+    here = os.environ.get("TERMINAL_CWD", "").strip()
+    return subprocess.run(
+        [inspan_program(), "app", *words],
+        input=given,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        errors="replace",
+        check=False,
+        timeout=timeout_s,
+        cwd=here if os.path.isdir(here) else None,
+    )
 
 
-def _from_terminal(folder: str) -> str:
-    """A relative folder is meant from where the person's terminal stands."""
-    here = os.environ.get("TERMINAL_CWD", "")
-    if not folder or os.path.isabs(folder) or "://" in folder or not os.path.isdir(here):
-        return folder
-    there = os.path.join(here, folder)
-    return there if os.path.exists(there) or folder.startswith(".") else folder
+def _not_started(error: OSError) -> str:
+    return f"inspan could not be started: {error.strerror or error}. Install it, or set INSPAN_CLI."
 
 
 def _failed(text: str) -> str:
