@@ -15,7 +15,7 @@ from inspan.agent.events import TextDelta, ThinkingDelta, ToolEnded, UsageUpdate
 from inspan.agent.tools.contract import Tool, ToolCallContext
 from inspan.agent.tools.settings import ToolSettings
 from inspan.agent.values import JsonObject, ToolResult
-from support.agent_ground import QUICK, allow, events_of, make_tool, open_agent, temporary_folder
+from support.agent_ground import QUICK, allow, events_of, make_tool, open_agent, script, temporary_folder
 from support.agent_models import KEY, RunningServer, running_server
 
 FORMATS = {
@@ -213,6 +213,34 @@ def test_cancelling_a_model_that_hangs_closes_its_connection_and_keeps_what_came
             answer = session.transcript[-1]
             assert isinstance(answer, AssistantMessage)
             assert answer.is_partial
+            assert (await session.run("PLAIN")).stop_reason is StopReason.END_TURN
+
+    asyncio.run(story())
+
+
+def test_one_conversation_goes_on_with_models_of_all_providers_in_turn(
+    folder: Path, server: RunningServer
+) -> None:
+    environment = {key: value for one in FORMATS for key, value in server.environment(one).items()}
+
+    async def story() -> None:
+        async with open_agent(
+            folder, model="scripted:demo", environment=environment, tools=[_writing_tool()], responder=allow
+        ) as agent:
+            session = await agent.new_session()
+            await session.run(script('call functions.write {"a": 1}', "---", "say hello"))
+            for _ in range(2):
+                for model, _ in FORMATS.values():
+                    await session.configure(model=model)
+                    assert (await session.run("THINK")).message == ""
+                    ended = await session.run("TOOLWRITE [path=made.txt]")
+                    assert (ended.stop_reason, ended.message) == (StopReason.END_TURN, "")
+            turn = session.prompt("HANG")
+            async for event in turn:
+                if isinstance(event, TextDelta):
+                    session.cancel()
+            await session.compact()
+            await session.configure(model="anthropic:scripted-1")
             assert (await session.run("PLAIN")).stop_reason is StopReason.END_TURN
 
     asyncio.run(story())

@@ -108,7 +108,7 @@ class Assembler:
             self._count(part.text)
         text = clean_text(part.text)
         if text or part.provider_state is not None:
-            self.parts.append(kind(text=text, provider_state=part.provider_state))
+            self.parts.append(kind(text=text, provider_state=clean_json(part.provider_state)))
         if came_before or not text:
             return None
         return TextDelta(text=text) if kind is TextPart else ThinkingDelta(text=text)
@@ -127,7 +127,7 @@ class Assembler:
                 arguments=_object(arguments),
                 malformed=clean_text(call.malformed),
             ),
-            provider_state=part.provider_state,
+            provider_state=clean_json(part.provider_state),
         )
 
     def _count(self, text: str) -> None:
