@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from inspan.apps.bridge.builtin import profile_entry
+from inspan.apps.profiles import register_harness_profile
 from support.apps.bridge_ground import TOKEN, until, write_app
-from support.live import claude, codex, copilot, gemini, opencode, pi, qwen
+from support.live import claude, cline, codex, copilot, gemini, hermes, kimi, opencode, pi, qwen, vibe
 from support.live.arena import Arena
 from support.live.netns import Namespace
 from support.live.target import ReadyTarget, Target, open_target
@@ -19,15 +22,26 @@ pytestmark = [pytest.mark.live, pytest.mark.timeout(600)]  # the first of them m
 
 TARGETS: dict[str, Target] = {
     "claude": claude.TARGET,
+    "cline": cline.TARGET,
     "codex": codex.TARGET,
     "copilot": copilot.TARGET,
     "gemini": gemini.TARGET,
+    "hermes": hermes.TARGET,
+    "kimi": kimi.TARGET,
     "opencode": opencode.TARGET,
     "pi": pi.TARGET,
     "qwen": qwen.TARGET,
+    "vibe": vibe.TARGET,
 }
-PROPRIETARY = ("claude", "copilot")
+OPT_INS = {
+    "INSPAN_LIVE_PROPRIETARY": ("claude", "copilot"),
+    "INSPAN_LIVE_ALL": ("cline", "hermes", "kimi", "vibe"),
+}
 PORT = 8090
+LOGIN_SHELLS = ("hermes",)
+"""Those whose commands find what a login finds, as the page says: what installs `a2app` sees to that."""
+KEYS_OF_OTHERS = {"vibe": ("vibe", "OPENAI_API_KEY")}
+"""Those that are set up here for a provider that is not their own, whose key an operator has to name."""
 
 _CALL = """\
 import json, sys
@@ -41,8 +55,12 @@ with AppClient("http://127.0.0.1:8090", token=sys.argv[4]) as client:
 
 
 def params(*names: str) -> list[Any]:
-    opted = pytest.mark.opt_in("INSPAN_LIVE_PROPRIETARY")
-    return [pytest.param(name, marks=opted if name in PROPRIETARY else ()) for name in names]
+    """The harnesses, each with the variable without which it does not run."""
+    variables = {name: variable for variable, group in OPT_INS.items() for name in group}
+    return [
+        pytest.param(name, marks=pytest.mark.opt_in(variables[name]) if name in variables else ())
+        for name in names
+    ]
 
 
 @pytest.fixture(params=params(*TARGETS))
@@ -52,12 +70,28 @@ def ready(request: pytest.FixtureRequest, namespace: Namespace) -> Iterator[Read
         arena = made.arena
         arena.environment["A2APP_HOME"] = str(arena.home / ".a2app")
         write_app(arena.workspace, PORT)
+        if request.param in LOGIN_SHELLS:
+            profile = f'export PATH="{Path(sys.executable).parent}:$PATH"\n'
+            (arena.home / ".profile").write_text(profile, encoding="utf-8")
+        if request.param in KEYS_OF_OTHERS:
+            write_profile(arena, *KEYS_OF_OTHERS[request.param])
         app = arena.start([sys.executable, "app.py"], is_piped=False)
         until(lambda: answer(arena, "GET", "/api/_a2app"), "the app")
         yield made
         app.kill()
         app.wait()
-        assert arena.model.unscripted() == []
+        if request.param not in OPT_INS["INSPAN_LIVE_ALL"]:  # those ask their servers for more than answers
+            assert arena.model.unscripted() == []
+
+
+def write_profile(arena: Arena, harness: str, variable: str) -> None:
+    """Writes the built-in profile into `harnesses.json`, with one more variable that the harness needs."""
+    entry = profile_entry(harness, arena.environment)
+    assert entry is not None
+    entry["routes"][0]["env"] = [variable]
+    home = Path(arena.environment["A2APP_HOME"])
+    home.mkdir(mode=0o700)
+    assert register_harness_profile(entry, home=home).status == "registered"
 
 
 def answer(arena: Arena, method: str, path: str, body: object = None) -> dict[str, Any] | None:
