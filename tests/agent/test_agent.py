@@ -336,3 +336,17 @@ def test_what_was_said_and_done_stands_in_the_transcript_in_its_order(folder: Pa
             assert [one.result.text for one in results.results] == ["noted a", "noted b"]
 
     asyncio.run(story())
+
+
+def test_skills_of_folders_that_the_embedder_names_are_configured_ones(folder: Path) -> None:
+    skill = folder / "shelf" / "release-notes"
+    skill.mkdir(parents=True)
+    (skill / "SKILL.md").write_text("---\nname: release-notes\ndescription: How.\n---\nOne line a change.\n")
+
+    async def story() -> None:
+        async with open_agent(folder, skill_folders=[folder / "shelf", folder / "missing"]) as agent:
+            found = agent.skills.read("release-notes")
+            assert (found.skill.origin, found.body.strip()) == ("configured", "One line a change.")
+            assert agent.skills.warnings() == ()
+
+    asyncio.run(story())

@@ -240,7 +240,8 @@ def test_two_agents_of_one_process_share_nothing(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("missing", "model"), [("jsonschema", "scripted:demo"), ("pydantic_ai", "openai:gpt-x")]
+    ("missing", "model"),
+    [("jsonschema", "scripted:demo"), ("yaml", "scripted:demo"), ("pydantic_ai", "openai:gpt-x")],
 )
 def test_without_its_libraries_the_agent_says_what_to_install(folder: Path, missing: str, model: str) -> None:
     program = f"""

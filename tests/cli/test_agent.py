@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
@@ -223,3 +224,30 @@ def test_it_tells_its_terminal_what_it_does(terminal: Terminal) -> None:
     terminal.type("\x04")
     assert terminal.ended() == 0
     assert b"state=clear" in terminal.seen
+
+
+WITHOUT = """
+import sys
+class Without:
+    def __init__(self, finder):
+        self.finder = finder
+    def find_spec(self, name, path=None, target=None):
+        is_gone = name.partition(".")[0] in {"jsonschema", "pydantic_ai", "genai_prices", "yaml", "mcp"}
+        return None if is_gone else self.finder.find_spec(name, path, target)
+sys.meta_path[:] = [Without(finder) for finder in sys.meta_path if hasattr(finder, "find_spec")]
+from inspan.cli.main import main
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+@pytest.mark.parametrize(
+    "words", [("agent", "run", *MODEL, "hello"), ("agent", "plugins", "list"), ("demo", "plugins")]
+)
+def test_on_a_machine_without_the_extra_it_says_what_to_install(words: tuple[str, ...]) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT, *words], capture_output=True, text=True, check=False, timeout=60
+    )
+    assert done.returncode == Exit.HARNESS
+    assert done.stdout == ""
+    assert "pip install 'inspan[agent]'" in done.stderr
+    assert "Traceback" not in done.stderr

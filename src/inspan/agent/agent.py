@@ -90,6 +90,7 @@ class Agent:
         responder: Responder | None = None,
         effort: str = "",
         instructions: str = "",
+        skill_folders: Sequence[str | os.PathLike[str]] = (),
         is_ephemeral: bool = False,
         audit: bool = True,
         runtime_plugins: InlinePlugins = (),
@@ -114,6 +115,7 @@ class Agent:
             responder: Whom to ask for permission; None denies what would be asked.
             effort: Of new sessions: `low`, `medium`, `high`, empty to leave it to the provider.
             instructions: The base of the system prompt; empty for the agent's own.
+            skill_folders: Further folders of skills, of origin `configured`, before those of packages.
             is_ephemeral: Whether sessions are kept in memory alone, and end with the agent.
             audit: Whether audit sinks are told anything and sessions keep their permission log.
             runtime_plugins: Plugins as objects: `InlinePlugin`s, mappings with `plugin` and `required`, or plugins alone.
@@ -131,6 +133,7 @@ class Agent:
                 failed, as `detail` says.
         """
         agent = object.__new__(cls)
+        folders = tuple(Path(one).expanduser().absolute() for one in skill_folders)
 
         async def make() -> Agent:
             await agent._open(
@@ -145,6 +148,7 @@ class Agent:
                 responder=responder,
                 effort=effort,
                 instructions=instructions,
+                skill_folders=folders,
                 is_ephemeral=is_ephemeral,
                 audit=audit,
                 plugins=PluginChoice(
@@ -175,13 +179,14 @@ class Agent:
         responder: Responder | None,
         effort: str,
         instructions: str,
+        skill_folders: tuple[Path, ...],
         is_ephemeral: bool,
         audit: bool,
         plugins: PluginChoice,
         limits: AgentLimits,
         environment: Mapping[str, str],
     ) -> None:
-        require_extra("jsonschema")
+        require_extra("jsonschema", "yaml")
         if effort not in EFFORTS:
             raise UsageError(f"{effort!r} is no effort.", hint="Use low, medium, high or an empty text.")
         self._workspace = _resolved(workspace)
@@ -217,6 +222,7 @@ class Agent:
                 hooks=self._hooks,
                 audit=self._audit,
                 embedder=self._embedder,
+                skill_folders=skill_folders,
             ),
             plugins,
             limits.plugins,

@@ -38,6 +38,7 @@ class ExtensionsGround:
         workspace: Its default workspace, absolute and resolved.
         home: The home's folder, absolute.
         embedder: The lease of what is registered by hand.
+        skill_folders: Folders of configured skills, absolute.
     """
 
     workspace: Path
@@ -47,6 +48,7 @@ class ExtensionsGround:
     hooks: HookBus
     audit: AuditBus
     embedder: OwnerLease
+    skill_folders: tuple[Path, ...] = ()
 
 
 class Extensions:
@@ -70,7 +72,10 @@ class Extensions:
         self.skills = SkillCatalogue(
             workspace=ground.workspace,
             user_folder=own / "skills",
-            configured=[one.skills for one in self._packages if one.skills is not None],
+            configured=[
+                *ground.skill_folders,
+                *(one.skills for one in self._packages if one.skills is not None),
+            ],
         )
         self.prompts = PromptAssembler()
         self.prompts.add(*guidance_source())

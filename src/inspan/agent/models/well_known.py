@@ -149,13 +149,13 @@ class WellKnownModels:
             await self._opened.pop().close()
 
 
-def require_extra(module: str) -> None:
-    """Whether a library of the extra `agent` is there.
+def require_extra(*modules: str) -> None:
+    """Whether libraries of the extra `agent` are there; none is read.
 
     Raises:
         HarnessError: `agent_extra_missing`.
     """
-    if importlib.util.find_spec(module) is None:
+    if any(importlib.util.find_spec(module) is None for module in modules):
         raise HarnessError(
             "The agent needs libraries that are not installed.",
             code="agent_extra_missing",
