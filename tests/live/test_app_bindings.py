@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from support.apps.bindings import BINDINGS, TOOL_NAMES, read_bridge_profiles
-from support.live import hermes
+from support.live import hermes, pi
 from support.live.netns import Namespace
 from support.live.target import ReadyTarget, Target, open_target
 
@@ -71,3 +71,39 @@ def test_the_real_plugin_manager_loads_the_plugin_and_its_registry_runs_a_tool(r
     assert read_bridge_profiles(arena.home / ".a2app")["harnesses"][0]["id"] == "hermes"
     listed = arena.run([str(ready.installed.program), "agent-app", "list", "--json"], timeout_s=120)
     assert [one["name"] for one in last_json(listed.stdout)["apps"]] == ["Made"], listed.stderr
+
+
+_ASK_PI = '{"type": "get_commands", "id": "1"}\n'
+
+
+@pytest.mark.requirement("P22")
+@pytest.mark.parametrize("ready", [pytest.param(pi.TARGET, id="pi")], indirect=True)
+def test_pi_installs_the_package_and_sees_its_extension_prompt_and_skills(ready: ReadyTarget) -> None:
+    arena = ready.arena
+    program = str(ready.installed.program)
+    package = arena.root / "package"
+    shutil.copytree(BINDINGS / "pi", package)
+    added = arena.run([program, "install", str(package)])
+    assert added.returncode == 0, added.stderr
+    running = arena.start([program, "--mode", "rpc", "--no-session"])
+    assert running.stdin is not None
+    assert running.stdout is not None
+    running.stdin.write(_ASK_PI.encode())
+    running.stdin.flush()
+    commands: dict[str, str] = {}
+    told = ""
+    while not (commands and told):
+        line = running.stdout.readline()
+        assert line, "it ended before it said both"
+        message = json.loads(line)
+        if message.get("command") == "get_commands":
+            commands = {one["name"]: one["source"] for one in message["data"]["commands"]}
+        elif message.get("method") == "notify":
+            told = message["message"]
+    running.stdin.close()
+    running.wait(timeout=30)
+    running.stdout.close()
+    assert commands["agent-app"] == "prompt"
+    assert {name for name in commands if name.startswith("skill:")} == {f"skill:{name}" for name in SKILLS}
+    assert told.startswith("Agent Apps: bridge profile registered.")
+    assert [one["id"] for one in read_bridge_profiles(arena.home / ".a2app")["harnesses"]] == ["pi"]
