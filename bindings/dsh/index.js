@@ -2,7 +2,7 @@
 // Named exports alone: a default export would hide `inject` from the loader.
 
 import { spawn } from "node:child_process";
-import { existsSync, readFileSync, readdirSync } from "node:fs";
+import { readFileSync, readdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -10,35 +10,51 @@ import { defineTool } from "@deepseek-ai/dsh-tools";
 
 const HERE = dirname(fileURLToPath(import.meta.url));
 const TABLE = JSON.parse(readFileSync(join(HERE, "tools.json"), "utf8"));
+const SKILLS = join(HERE, "skills");
+const HARNESS = "dsh";
 const LONGEST_BYTES = 16 * 1024 * 1024;
+const QUICK_MS = 20_000;
 
 export const name = "agent-apps";
 export const inject = ["tools"];
 
 const program = () => (process.env.INSPAN_CLI ?? "").trim() || "inspan";
 
-/** Runs `inspan` and gives what it printed; ends it when the signal says so. */
+/** Runs `inspan` and gives its exit status and what it printed; ends it when the signal says so. */
 export function runInspan(words, { input = "", signal } = {}) {
   return new Promise((resolve, reject) => {
-    const child = spawn(program(), words, { stdio: ["pipe", "pipe", "pipe"], signal });
+    const child = spawn(program(), words, { stdio: ["pipe", "pipe", "ignore"], signal });
     const out = [];
     let size = 0;
     child.stdout.on("data", (piece) => {
       size += piece.length;
       if (size <= LONGEST_BYTES) out.push(piece);
     });
-    child.stderr.resume();
-    child.on("error", reject);
+    child.on("error", (error) =>
+      reject(
+        error.code === "ENOENT" || error.code === "EACCES"
+          ? new Error(`inspan could not be started (${error.code}). Install it, or set INSPAN_CLI.`)
+          : error,
+      ),
+    );
     child.on("close", (code) => resolve({ code, stdout: Buffer.concat(out).toString("utf8") }));
     child.stdin.on("error", () => {});
     child.stdin.end(input);
   });
 }
 
-/** One tool's answer: `{text, isError, code, json}`. A refusal is data. */
+/** One tool's answer: `{text, code, json}`. A refusal of the app is data; only what could not be run is thrown. */
 export async function callTool(tool, args, signal) {
   const { stdout } = await runInspan(["app", "call", tool], { input: JSON.stringify(args ?? {}), signal });
-  return JSON.parse(stdout);
+  let answer;
+  try {
+    answer = JSON.parse(stdout);
+  } catch {
+    throw new Error("inspan gave no answer that can be read.");
+  }
+  const { text, isError, code, json } = answer;
+  if (isError) throw new Error(text);
+  return { text, code, json: json ?? null };
 }
 
 /** A JSON Schema of the table as the map of parameters that dsh takes. */
@@ -60,13 +76,11 @@ export function parametersOf(schema) {
 const OUTPUT = {
   type: "object",
   properties: {
-    text: { type: "string" },
-    isError: { type: "boolean" },
-    code: { type: "number" },
-    json: {},
+    text: { type: "string", required: true },
+    code: { type: "integer", required: true },
+    json: { type: "json" },
   },
-  required: ["text", "isError", "code"],
-  additionalProperties: true,
+  additionalProperties: false,
 };
 
 export function toolsOf(table = TABLE) {
@@ -77,74 +91,117 @@ export function toolsOf(table = TABLE) {
       parameters: parametersOf(tool.parameters),
       output: { schema: OUTPUT, render: (_args, value) => [{ type: "text", text: value.text }] },
       isConcurrencySafe: () => tool.isReadOnly,
-      execute: (args, exec) => callTool(tool.name, args, exec?.signal),
+      execute: (args, exec) => callTool(tool.name, args, exec.signal),
     }),
   );
 }
 
-/** Says a frontmatter's field, or nothing. */
-const field = (text, key) => new RegExp(`^${key}: (.*)$`, "m").exec(text.split("---")[1] ?? "")?.[1] ?? "";
-
-async function readSkills() {
-  const { code, stdout } = await runInspan(["app", "line", "skills --path"]);
-  if (code !== 0) return [];
-  const root = stdout.trim();
-  return readdirSync(root, { withFileTypes: true })
-    .filter((entry) => entry.isDirectory() && existsSync(join(root, entry.name, "SKILL.md")))
-    .map((entry) => {
-      const path = join(root, entry.name, "SKILL.md");
-      const text = readFileSync(path, "utf8");
-      return { name: entry.name, description: field(text, "description"), path, folder: dirname(path), text };
-    });
+/** Lets bridges take work to this harness; what became of it, in a sentence. */
+export async function registerProfile() {
+  try {
+    const { stdout } = await runInspan(["app", "profile", HARNESS, "--json"], { signal: AbortSignal.timeout(QUICK_MS) });
+    const { status, file, error } = JSON.parse(stdout);
+    return error ? `bridge profile: none. ${error.message}` : `bridge profile: ${status} (${file})`;
+  } catch (error) {
+    return `bridge profile: not registered (${error.name})`;
+  }
 }
 
-function offerSkills(scoped) {
-  const provider = () => ({
+/** A skill's file as its fields and its text without them. */
+function readSkill(folder) {
+  const path = join(SKILLS, folder, "SKILL.md");
+  const [, head, ...body] = readFileSync(path, "utf8").split(/^---\n/m);
+  const fields = Object.fromEntries(head.trim().split("\n").map((line) => line.split(/: (.*)/s).slice(0, 2)));
+  return { path, description: fields.description, content: body.join("---\n").trimStart() };
+}
+
+/** The skills as a provider of dsh's registry. */
+export function skillProvider() {
+  const describe = (folder) => {
+    const { path, description } = readSkill(folder);
+    return {
+      path,
+      name: folder,
+      description,
+      invocation: { modelInvocable: true, userInvocable: true },
+      source: "bundled",
+      provider: name,
+      resourceBase: { kind: "directory", path: dirname(path) },
+      rank: 600,
+      locator: folder,
+    };
+  };
+  const folders = () =>
+    readdirSync(SKILLS, { withFileTypes: true }).filter((entry) => entry.isDirectory()).map((entry) => entry.name);
+  return {
     name,
-    async list() {
-      return (await readSkills()).map((skill) => ({
-        path: skill.path,
-        name: skill.name,
-        description: skill.description,
-        invocation: { modelInvocable: true, userInvocable: true },
-        source: "bundled",
-        provider: name,
-        resourceBase: { kind: "directory", path: skill.folder },
-        rank: 600,
-        locator: skill.path,
-      }));
-    },
+    list: async () => folders().map(describe),
     async get(candidate) {
-      const skill = (await readSkills()).find((one) => one.path === candidate.path);
-      if (!skill) return undefined;
-      return { ...candidate, content: skill.text.split(/^---$/m).slice(2).join("---").trimStart() };
+      if (!folders().includes(candidate.locator)) return undefined;
+      return { ...describe(candidate.locator), content: readSkill(candidate.locator).content };
     },
-  });
-  scoped.effect(() => scoped.skills.registerProvider(provider));
+  };
 }
 
-/** The page with the apps: a list with their addresses, drawn anew at each look. */
+const offerSkills = (scoped) => scoped.effect(() => scoped.skills.registerProvider(() => skillProvider()));
+
+const escape = (text) => String(text).replace(/[&<>"']/g, (sign) => `&#${sign.codePointAt(0)};`);
+
+/** The page with the apps: those that run with a link and a view of each, drawn anew at each look. */
 export async function renderApps() {
   const { stdout } = await runInspan(["app", "line", "list --json"]);
-  const apps = JSON.parse(stdout).apps ?? [];
-  const escape = (text) => String(text).replace(/[&<>"']/g, (sign) => `&#${sign.codePointAt(0)};`);
-  const rows = apps.map((app) => {
-    const running = app.status === "running" && /^http:\/\/127\.0\.0\.1:\d+\/?$/.test(app.url ?? "");
+  const rows = (JSON.parse(stdout).apps ?? []).map((app) => {
+    const isRunning = app.status === "running" && /^http:\/\/127\.0\.0\.1:\d+\/?$/.test(app.url ?? "");
     const label = escape(app.name);
-    return `<li>${running ? `<a href="${escape(app.url)}" target="_blank" rel="noopener">${label}</a>` : label} <small>${escape(app.status)}</small></li>`;
+    if (!isRunning) return `<li>${label} <small>${escape(app.status)}</small></li>`;
+    const url = escape(app.url);
+    return `<li><details><summary>${label} <a href="${url}" target="_blank" rel="noopener">open</a></summary>
+<iframe src="${url}" title="${label}" loading="lazy" sandbox="allow-scripts allow-forms allow-same-origin"></iframe></details></li>`;
   });
-  return `<!doctype html><meta charset="utf-8"><title>Agent Apps</title><h1>Agent Apps</h1><ul>${rows.join("") || "<li>No apps yet.</li>"}</ul>`;
+  return `<!doctype html><html lang="en"><meta charset="utf-8"><title>Agent Apps</title>
+<style>body{font:15px/1.5 system-ui,sans-serif;margin:1.5rem}ul{list-style:none;padding:0}li{margin:.5rem 0}
+iframe{border:1px solid #8886;width:100%;height:70vh}:root{color-scheme:light dark}</style>
+<h1>Agent Apps</h1><ul>${rows.join("") || "<li>No apps yet: ask the agent to build one.</li>"}</ul></html>`;
 }
 
-function offerPage(scoped) {
-  const route = scoped.webServer?.route ?? scoped.webServer?.register;
-  if (typeof route !== "function") return;
-  scoped.effect(() => route.call(scoped.webServer, { path: "/agent-apps", handler: renderApps }));
+/** Whether a request comes from a page of this server on this machine: the host's own check, else by its headers. */
+function refusal(scoped, request) {
+  const connection = scoped.get?.("connection");
+  if (typeof connection?.requestRejection === "function") return connection.requestRejection(request);
+  const host = request.headers.host ?? "";
+  const isHere = /^(127\.\d+\.\d+\.\d+|localhost|\[::1\])(:\d+)?$/.test(host);
+  const site = request.headers["sec-fetch-site"] ?? "none";
+  return isHere && ["none", "same-origin"].includes(site) ? undefined : 403;
 }
+
+async function answer(scoped, request, response) {
+  const send = (status, text, type = "text/plain") => {
+    response.writeHead(status, { "content-type": `${type}; charset=utf-8`, "cache-control": "no-store" });
+    response.end(text);
+  };
+  const refused = refusal(scoped, request);
+  if (refused !== undefined) return send(Number.isInteger(refused) ? refused : 403, "Refused.");
+  if (request.method !== "GET") return send(405, "Only GET.");
+  try {
+    send(200, await renderApps(), "text/html");
+  } catch {
+    send(502, "The apps cannot be listed: see that inspan is installed, or set INSPAN_CLI.");
+  }
+}
+
+const offerPage = (scoped) =>
+  scoped.effect(() =>
+    scoped.webServer.register({
+      kind: "exact",
+      path: "/agent-apps",
+      handler: (request, response) => answer(scoped, request, response),
+    }),
+  );
 
 export function apply(ctx) {
   for (const tool of toolsOf()) ctx.tools.register(tool);
   // Late and optional: a profile without these services has the tools all the same.
-  ctx.inject?.(["skills"], offerSkills);
-  ctx.inject?.(["webServer"], offerPage);
+  ctx.inject(["skills"], offerSkills);
+  ctx.inject(["webServer"], offerPage);
+  registerProfile().then((said) => ctx.logger?.info?.(said) ?? console.error(said));
 }

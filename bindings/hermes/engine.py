@@ -56,6 +56,8 @@ def register_profile() -> str:
     """Lets bridges take work to this harness; what became of it, in a sentence."""
     try:
         answer = json.loads(_run(["profile", HARNESS, "--json"], timeout_s=_QUICK_S).stdout)
+        if "error" in answer:
+            return f"bridge profile: none. {answer['error']['message']}"
         return f"bridge profile: {answer['status']} ({answer['file']})"
     except (OSError, ValueError, TypeError, KeyError, subprocess.TimeoutExpired) as error:
         return f"bridge profile: not registered ({type(error).__name__})"

@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from support.apps.bindings import BINDINGS, TOOL_NAMES, read_bridge_profiles
 from support.live import hermes, pi
+from support.live.arena import Arena
+from support.live.install import install
 from support.live.netns import Namespace
 from support.live.target import ReadyTarget, Target, open_target
 
@@ -107,3 +110,53 @@ def test_pi_installs_the_package_and_sees_its_extension_prompt_and_skills(ready:
     assert {name for name in commands if name.startswith("skill:")} == {f"skill:{name}" for name in SKILLS}
     assert told.startswith("Agent Apps: bridge profile registered.")
     assert [one["id"] for one in read_bridge_profiles(arena.home / ".a2app")["harnesses"]] == ["pi"]
+
+
+@pytest.fixture
+def dsh(arena: Arena) -> dict[str, Any]:
+    """What the binding for dsh did in the real registry of tools."""
+    shutil.copytree(BINDINGS / "dsh", arena.workspace, dirs_exist_ok=True)
+    shutil.copy(Path(hermes.__file__).with_name("dsh_check.mjs"), arena.workspace)
+    (arena.workspace / "node_modules").symlink_to(install("dsh-tools").folder)
+    done = arena.run(["node", "dsh_check.mjs"])
+    assert done.returncode == 0, done.stderr
+    return {**last_json(done.stdout), "stderr": done.stderr}
+
+
+@pytest.mark.requirement("P21", "P23", "P14")
+def test_the_real_registry_of_dsh_takes_every_tool_and_what_comes_late(
+    dsh: dict[str, Any], arena: Arena
+) -> None:
+    assert "default" not in dsh["exports"]
+    assert [one["name"] for one in dsh["schemas"]] == TOOL_NAMES
+    table = {one["name"]: one for one in json.loads((BINDINGS / "dsh" / "tools.json").read_text())["tools"]}
+    for schema in dsh["schemas"]:
+        told = table[schema["name"]]["parameters"]
+        assert schema["parameters"].get("required", []) == told["required"]
+        assert schema["parameters"]["properties"] == told["properties"]
+        assert dsh["modes"][schema["name"]] == (
+            "parallel" if table[schema["name"]]["isReadOnly"] else "exclusive"
+        )
+    assert (dsh["missing"]["code"], dsh["wrongType"]["code"]) == ("INVALID_ARGS", "INVALID_ARGS")
+    assert dsh["built"]["value"]["json"]["ok"] is True
+    assert (arena.workspace / "made" / "manifest.json").is_file()
+    assert (dsh["refusedByProgram"]["isError"], dsh["refusedByProgram"]["value"]["code"]) == (False, 1)
+    assert dsh["unreachable"]["isError"] is True
+    assert "not running" in dsh["unreachable"]["text"]
+    assert dsh["aborted"]["isError"] is True
+    # The services that came late, and that all of it goes with the plugin.
+    assert {one["name"] for one in dsh["skills"]} == SKILLS
+    assert all(one["content"].startswith("# ") for one in dsh["skills"]), dsh["skills"]
+    assert all(one["description"] for one in dsh["skills"])
+    assert dsh["noSkill"] is None
+    assert dsh["route"] == ["exact", "/agent-apps"]
+    assert dsh["page"]["status"] == 200
+    assert "Made" in dsh["page"]["body"]
+    assert [dsh[name]["status"] for name in ("foreign", "crossSite", "posted")] == [403, 403, 405]
+    assert dsh["clientId"] == json.loads((BINDINGS / "dsh" / "package.json").read_text())["name"]
+    assert [(one["name"], one["id"], one["src"]) for one in dsh["slots"]] == [
+        ("main", "agent-apps", "/agent-apps"),
+        ("sidebar.panellist", "agent-apps", None),
+    ]
+    assert dsh["left"] == {"tools": 0, "skills": 0, "routes": 0}
+    assert "bridge profile: none. dsh cannot be run once" in dsh["stderr"]

@@ -18,8 +18,16 @@ function registerProfile(): Promise<Outcome> {
   return new Promise((resolve) => {
     execFile(program, ["app", "profile", HARNESS, "--json"], { timeout: QUICK_MS }, (error, stdout) => {
       try {
-        const answer = JSON.parse(stdout) as { status?: string; detail?: string; file?: string };
-        resolve({ status: answer.status ?? "refused", said: answer.detail || answer.file || "" });
+        const answer = JSON.parse(stdout) as {
+          status?: string;
+          detail?: string;
+          file?: string;
+          error?: { message: string };
+        };
+        resolve({
+          status: answer.status ?? "refused",
+          said: answer.error?.message || answer.detail || answer.file || "",
+        });
       } catch {
         const code = (error as NodeJS.ErrnoException | null)?.code ?? "no answer";
         resolve({ status: "refused", said: `inspan could not be asked (${code}); install it, or set INSPAN_CLI` });

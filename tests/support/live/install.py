@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import json
 import os
 import pwd
 import shutil
@@ -48,7 +49,10 @@ class Pin:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Installed:
-    """A harness ready to run: `folder` goes on the `PATH`, after `needs`; `program` is the file itself."""
+    """A harness ready to run: `folder` goes on the `PATH`, after `needs`; `program` is the file itself.
+
+    Of a library, `folder` is the `node_modules` it is in, and `program` its own folder there.
+    """
 
     folder: Path
     program: Path
@@ -123,6 +127,8 @@ def _python(pin: Pin) -> str:
 
 def _installed(place: Path, pin: Pin, needs: tuple[Path, ...]) -> Installed:
     folder = place / "bin" if pin.python else place / "node_modules" / ".bin"
+    if not pin.program:
+        return _installed_library(place, pin, needs)
     program = folder / pin.program
     with tempfile.TemporaryDirectory(prefix="isp-") as home:
         path = os.pathsep.join([*map(str, needs), os.environ.get("PATH", os.defpath)])
@@ -135,6 +141,14 @@ def _installed(place: Path, pin: Pin, needs: tuple[Path, ...]) -> Installed:
             f"{program} says version {said!r}, but {pin.says!r} is pinned; remove {place} and try again"
         )
     return Installed(folder=folder, program=program, version=pin.version, needs=needs)
+
+
+def _installed_library(place: Path, pin: Pin, needs: tuple[Path, ...]) -> Installed:
+    package = place / "node_modules" / pin.package
+    said = str(json.loads((package / "package.json").read_text(encoding="utf-8"))["version"])
+    if said != pin.says:
+        raise InstallError(f"{package} is version {said!r}, but {pin.says!r} is pinned; remove {place}")
+    return Installed(folder=place / "node_modules", program=package, version=pin.version, needs=needs)
 
 
 def _run(
