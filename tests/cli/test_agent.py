@@ -108,8 +108,16 @@ def test_plugins_are_listed_shown_disabled_and_enabled(throwaway_home: Path) -> 
     assert file.stat().st_mode & 0o777 == 0o600
     assert inspan("agent", "plugins", "enable", "memory").status == 0
     assert inspan("agent", "plugins", "show", "memory", "--json").value["state"] == "active"
-    for words in (("show", "nobody"), ("disable",), ("show", "../x")):
+    before = file.read_bytes()
+    for words in (
+        ("show", "nobody"),
+        ("disable",),
+        ("show", "../x"),
+        ("enable", "nobody"),
+        ("disable", "nobody"),
+    ):
         assert inspan("agent", "plugins", *words).status == Exit.USAGE, words
+    assert file.read_bytes() == before
     for text in ("no json", "[]", '{"runtimePlugins": 1}'):
         file.write_text(text)
         assert inspan("agent", "plugins", "disable", "memory").status == Exit.USAGE

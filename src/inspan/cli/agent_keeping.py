@@ -146,6 +146,9 @@ def _switch(context: Context, plugin: str, *, is_enabled: bool) -> int:
     entries = cast("list[dict[str, Any]]", document.setdefault("runtimePlugins", []))
     entry = next((one for one in entries if one.get("id") == plugin), None)
     if entry is None:
+        # An entry for what is nowhere would keep every later agent from starting.
+        if plugin not in {one.id for one in _look(context)[0]}:
+            raise UsageError(f"There is no plugin {plugin!r}.", hint="`inspan agent plugins` lists them.")
         entries.append({"id": plugin, "enabled": is_enabled})
     else:
         entry["enabled"] = is_enabled
