@@ -81,7 +81,7 @@ def _context(agent: Agent, session: Session) -> str:
         f"- turns: {session.turns}; messages sent to the model: {len(session.messages)} of {len(session.transcript)}",
         f"- tokens: {usage.input_tokens} in, {usage.output_tokens} out"
         + (f"; cost ${usage.cost_usd:.4f}" if usage.cost_usd is not None else "; cost not known"),
-        f"- tools: {', '.join(tool.name for tool in agent.tools) or 'none'}",
+        f"- tools: {', '.join(owned.tool.name for owned in session.tools.list()) or 'none'}",
     ]
     overview = overview_markdown(agent.runtime_plugin_status(), agent.package_status())
     return "\n".join([*lines, "", overview])

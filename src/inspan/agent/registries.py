@@ -21,7 +21,16 @@ from inspan.agent.tools.contract import TOOL_NAME, Tool
 from inspan.agent.values import Json, JsonObject
 from inspan.model.errors import PluginError, UsageError
 
-__all__ = ["Lease", "OwnedPage", "OwnedTool", "OwnerLease", "PageRegistry", "ToolRegistry", "check_tool"]
+__all__ = [
+    "Lease",
+    "OwnedPage",
+    "OwnedTool",
+    "OwnerLease",
+    "PageRegistry",
+    "SessionTools",
+    "ToolRegistry",
+    "check_tool",
+]
 
 _PAGE_ID = re.compile(r"[a-z0-9][a-z0-9._-]{0,127}")
 _ItemT = TypeVar("_ItemT", bound="OwnedTool | OwnedPage")
@@ -60,12 +69,7 @@ class _Named(Generic[_ItemT]):
 
     def put(self, name: str, item: _ItemT) -> None:
         if (taken := self._items.get(name)) is not None:
-            raise PluginError(
-                f"'{item.owner}' wants to register the {self._kind} '{name}', which '{taken.owner}' has already.",
-                code="plugin_conflict",
-                hint=f"Give the {self._kind} another name; nothing is replaced.",
-                detail={"kind": self._kind, "name": name, "owner": item.owner, "taken_by": taken.owner},
-            )
+            raise _conflict(self._kind, name, item.owner, taken.owner)
         self._items[name] = item
 
     def remove(self, name: str, owner: str) -> None:
@@ -106,6 +110,35 @@ class ToolRegistry:
     def list(self) -> tuple[OwnedTool, ...]:
         """All tools, in the order in which they came."""
         return self._named.list()
+
+
+class SessionTools(ToolRegistry):
+    """The tools of one session: those of its agent, and what it alone has. Nothing of it is seen by another session.
+
+    Args:
+        shared: The agent's, as they are at any time.
+    """
+
+    def __init__(self, shared: ToolRegistry) -> None:
+        super().__init__()
+        self._shared = shared
+
+    def add(self, tool: Tool, owner: str, lease: Lease) -> None:
+        """Adds a tool to this session alone; see `ToolRegistry.add`. The agent's names are taken here too."""
+        check_tool(tool, owner)
+        if (taken := self._shared.get(tool.name)) is not None:
+            raise _conflict("tool", tool.name, owner, taken.owner)
+        super().add(tool, owner, lease)
+
+    def get(self, name: str) -> OwnedTool | None:
+        """The tool of this name, the agent's first, or None."""
+        return self._shared.get(name) or super().get(name)
+
+    def list(self) -> tuple[OwnedTool, ...]:
+        """All tools: the agent's, then its own."""
+        shared = self._shared.list()
+        names = {owned.tool.name for owned in shared}
+        return (*shared, *(owned for owned in super().list() if owned.tool.name not in names))
 
 
 class PageRegistry:
@@ -253,6 +286,15 @@ def _check_page(page: Page, owner: str) -> None:
 
 
 _BLOCKS = frozenset({"text", "table", "list", "form", "keyvalue"})
+
+
+def _conflict(kind: str, name: str, owner: str, taken_by: str) -> PluginError:
+    return PluginError(
+        f"'{owner}' wants to register the {kind} '{name}', which '{taken_by}' has already.",
+        code="plugin_conflict",
+        hint=f"Give the {kind} another name; nothing is replaced.",
+        detail={"kind": kind, "name": name, "owner": owner, "taken_by": taken_by},
+    )
 
 
 def _invalid(owner: str, kind: str, name: str, fact: str) -> PluginError:

@@ -39,7 +39,7 @@ from inspan.agent.permissions.values import (
     Responder,
     Rule,
 )
-from inspan.agent.registries import ToolRegistry
+from inspan.agent.registries import SessionTools, ToolRegistry
 from inspan.agent.sessions.history import History, title_of
 from inspan.agent.sessions.log import SessionLog
 from inspan.agent.sessions.records import (
@@ -128,6 +128,7 @@ class Session:
         self._asked: set[str] = set()
         self._id = header.id
         self._workspace = Path(header.workspace)
+        self._tools = SessionTools(ground.tools)
         self._permissions = PermissionEngine(
             mode=settings.permission_mode,
             rules=(*ground.rules, *history.rules),
@@ -138,7 +139,7 @@ class Session:
         )
         changing = asyncio.Lock()
         caller = ToolCaller(
-            tools=ground.tools,
+            tools=self._tools,
             permissions=self._permissions,
             hooks=ground.hooks,
             audit=ground.audit,
@@ -173,7 +174,7 @@ class Session:
         )
         self.children = SessionChildren(
             turns=self._turns,
-            tools=ground.tools,
+            tools=self._tools,
             permissions=self._permissions,
             audit=ground.audit,
             limits=ground.limits.calls,
@@ -230,6 +231,11 @@ class Session:
     def rules(self) -> tuple[Rule, ...]:
         """Its permission rules, those that answers made last."""
         return self._permissions.rules
+
+    @property
+    def tools(self) -> SessionTools:
+        """The agent's tools and its own; what is added counts from the next turn on."""
+        return self._tools
 
     @property
     def is_running(self) -> bool:
@@ -422,7 +428,7 @@ class Session:
                 description=owned.tool.description,
                 input_schema=owned.tool.input_schema,
             )
-            for owned in self._ground.tools.list()
+            for owned in self._tools.list()
             if owned.lease.is_alive
         )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from inspan import __version__
+from inspan.agent.acp.client_servers import ClientServer, ClientServers, servers_in
 from inspan.agent.acp.peer import INTERNAL, INVALID_PARAMS, Params, Peer, PeerGone, RpcError
 from inspan.agent.acp.settings import config_options, modes_of, read_option
 from inspan.agent.acp.shapes import (
@@ -58,6 +59,7 @@ class _Open:
 
     session: Session
     agent: Agent
+    servers: ClientServers
     told_title: str = ""
     tasks: set[asyncio.Task[None]] = field(default_factory=set[asyncio.Task[None]])
 
@@ -114,8 +116,11 @@ class AcpServer:
         try:
             await self._peer.serve()
         finally:
-            if self._agent is not None:
-                await self._agent.close()
+            try:
+                if self._agent is not None:
+                    await self._agent.close()
+            finally:
+                await asyncio.gather(*(one.servers.close() for one in self._open.values()))
 
     # Beginnings
 
@@ -149,9 +154,9 @@ class AcpServer:
         return {}
 
     async def _new(self, params: Params) -> Params:
-        cwd = _folder(params)
+        cwd, servers = _folder(params), servers_in(params)
         agent = await self._agent_of()
-        opened = self._keep(agent, await agent.new_session(workspace=cwd))
+        opened = await self._keep(agent, await agent.new_session(workspace=cwd), servers)
         return {"sessionId": opened.session.id, **self._described(opened)}
 
     async def _load(self, params: Params) -> Params:
@@ -164,8 +169,9 @@ class AcpServer:
         return self._described(await self._reopen(params))
 
     async def _fork(self, params: Params) -> Params:
+        id, servers = _session_id(params), servers_in(params)
         agent = await self._agent_of()
-        opened = self._keep(agent, await agent.fork_session(_session_id(params)))
+        opened = await self._keep(agent, await agent.fork_session(id), servers)
         return {"sessionId": opened.session.id, **self._described(opened)}
 
     async def _list(self, params: Params) -> Params:
@@ -197,14 +203,14 @@ class AcpServer:
     async def _close(self, params: Params) -> Params:
         opened = self._find(params)
         await opened.session.close()
-        self._open.pop(opened.session.id, None)
+        await self._forget(opened.session.id)
         return {}
 
     async def _delete(self, params: Params) -> Params:
         id = _session_id(params)
         agent = await self._agent_of()
         await agent.delete_session(id)
-        self._open.pop(id, None)
+        await self._forget(id)
         return {}
 
     # Settings
@@ -284,20 +290,36 @@ class AcpServer:
             return self._agent
 
     async def _reopen(self, params: Params) -> _Open:
-        id = _session_id(params)
+        id, servers = _session_id(params), servers_in(params)
         agent = await self._agent_of()
         known = self._open.get(id)
         if known is not None and known.session.is_running:
             raise UsageError("The session is in the middle of a turn.", code="turn_running")
-        return self._keep(agent, await agent.resume_session(id))
+        return await self._keep(agent, await agent.resume_session(id), servers)
 
-    def _keep(self, agent: Agent, session: Session) -> _Open:
-        opened = _Open(session=session, agent=agent, told_title=session.title)
-        self._open[session.id] = opened
+    async def _keep(self, agent: Agent, session: Session, servers: Sequence[ClientServer]) -> _Open:
+        opened = self._open.get(session.id)
+        is_new = opened is None or opened.session is not session
+        if opened is None or is_new:
+            own = ClientServers(session.tools, session.workspace)
+            opened = self._open[session.id] = _Open(session=session, agent=agent, servers=own)
+        opened.told_title = session.title
+        try:
+            await opened.servers.serve(servers)
+        except asyncio.CancelledError:  # whoever asked will not know of it
+            if is_new:
+                await session.close()
+                await self._forget(session.id)
+            raise
         task = asyncio.create_task(self._tell_commands(opened))
         opened.tasks.add(task)
         task.add_done_callback(opened.tasks.discard)
         return opened
+
+    async def _forget(self, id: str) -> None:
+        opened = self._open.pop(id, None)
+        if opened is not None:
+            await opened.servers.close()
 
     def _find(self, params: Params) -> _Open:
         opened = self._open.get(_session_id(params))

@@ -30,6 +30,7 @@ __all__ = [
     "create_connector_plugin",
     "heeding",
     "namespaced",
+    "tamed",
 ]
 
 MOST_TOOLS = 64
@@ -95,7 +96,7 @@ class _Connector(Generic[ConfigT]):
             )
         checker = ArgumentChecker()
         for tool in tools:
-            ctx.tools.register(_tamed(tool, self.id, checker))
+            ctx.tools.register(tamed(tool, self.id, checker))
 
     def _choose(self, tools: Sequence[Tool], ctx: PluginContext[ConfigT]) -> list[Tool]:
         if self.approved is None:
@@ -160,13 +161,14 @@ def _cancel(task: asyncio.Future[_R]) -> None:
     task.cancel()
 
 
-def _tamed(tool: Tool, owner: str, checker: ArgumentChecker) -> Tool:
+def tamed(tool: Tool, owner: str, checker: ArgumentChecker) -> Tool:
+    """A vendor's tool as it may be registered: under its owner's name, asked for, and given only arguments that fit."""
     name = namespaced(owner, tool.name)
 
     async def execute(arguments: JsonObject, ctx: ToolCallContext) -> ToolResult:
-        if problem := checker.problem(tamed, arguments):
+        if problem := checker.problem(made, arguments):
             return ToolResult.error(problem)
         return await tool.execute(arguments, ctx)
 
-    tamed = replace(tool, name=name, read_only=False, session_local=False, execute=execute)
-    return tamed
+    made = replace(tool, name=name, read_only=False, session_local=False, execute=execute)
+    return made

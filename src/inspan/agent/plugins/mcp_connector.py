@@ -19,6 +19,7 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from inspan.agent.plugins.connector import ConnectContext, create_connector_plugin, heeding
@@ -34,7 +35,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "McpConfig",
+    "McpConnection",
     "connect_mcp",
+    "connect_program",
     "create_mcp_connector",
     "is_safe_address",
     "load_mcp",
@@ -110,22 +113,44 @@ async def connect_mcp(config: McpConfig, ctx: ConnectContext) -> McpConnection:
     Raises:
         PluginError: `plugin_missing`: the extra `mcp` is not installed.
     """
+    if config.command:
+        given = {name: os.environ[name] for name in config.env if name in os.environ}
+        return await connect_program(config.command, given, ctx.workspace, timeout_s=config.timeout_s)
+    await load_mcp()
+    from mcp import Client
+
+    async with AsyncExitStack() as stack:
+        server = await streamable(stack, config.url, os.environ.get(config.token_env, ""))
+        client = await stack.enter_async_context(Client(server, read_timeout_seconds=config.timeout_s))
+        return McpConnection(client, stack.pop_all())
+
+
+async def connect_program(
+    command: Sequence[str], environment: Mapping[str, str], folder: Path, *, timeout_s: float = 60.0
+) -> McpConnection:
+    """Starts a server that is a program.
+
+    Args:
+        command: The program and its arguments.
+        environment: What it gets beside the few variables that every program needs.
+        folder: Where it works.
+        timeout_s: How long one request may take, seconds.
+
+    Raises:
+        PluginError: `plugin_missing`: the extra `mcp` is not installed.
+    """
     await load_mcp()
     from mcp import Client, StdioServerParameters, stdio_client
 
+    program, *arguments = command
     async with AsyncExitStack() as stack:
-        if config.command:
-            # What the program says on standard error belongs neither to a terminal nor to a protocol of ours.
-            quiet = stack.enter_context(open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115, ASYNC230  the stack closes it
-            program, *arguments = config.command
-            given = {name: os.environ[name] for name in config.env if name in os.environ}
-            server = stdio_client(
-                StdioServerParameters(command=program, args=arguments, env=given, cwd=str(ctx.workspace)),
-                errlog=quiet,
-            )
-        else:
-            server = await streamable(stack, config.url, os.environ.get(config.token_env, ""))
-        client = await stack.enter_async_context(Client(server, read_timeout_seconds=config.timeout_s))
+        # What the program says on standard error belongs neither to a terminal nor to a protocol of ours.
+        quiet = stack.enter_context(open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115, ASYNC230  the stack closes it
+        server = stdio_client(
+            StdioServerParameters(command=program, args=arguments, env=dict(environment), cwd=str(folder)),
+            errlog=quiet,
+        )
+        client = await stack.enter_async_context(Client(server, read_timeout_seconds=timeout_s))
         return McpConnection(client, stack.pop_all())
 
 
