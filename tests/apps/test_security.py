@@ -19,6 +19,7 @@ import rfc8785
 
 from inspan.apps.author import App, Refusal, moment, ref, text
 from inspan.apps.conformance.reference import FULL_TOKEN, READONLY_TOKEN, make_reference_app
+from inspan.apps.programs.a2app.waiting import NEAR_MS
 from inspan.apps.server.caller import Grant
 from inspan.apps.server.ledger import AUDIT_SIZE, approval_key
 from inspan.apps.server.rates import RateLimits
@@ -465,7 +466,27 @@ def test_killed_in_the_middle_of_writes_each_key_has_one_record_or_none(tmp_path
 
 @pytest.mark.requirement("P6")
 def test_the_usual_limits_are_1200_reads_and_writes_and_300_operations_a_minute() -> None:
-    assert RateLimits() == (1200, 300)
+    assert (RateLimits().data, RateLimits().ops) == (1200, 300)
+
+
+@pytest.mark.requirement("P6", "P7", "P8")
+def test_thirty_agents_that_wait_on_one_credential_keep_none_of_them_from_reporting(tmp_path: Path) -> None:
+    looks = 60_000 // NEAR_MS
+    assert RateLimits().polls >= 30 * looks
+    # The same in small: six waiting agents use up more looks than there are calls of any other kind.
+    app = make_reference_app(tmp_path, clock=HandClock(), limits=RateLimits(data=4, ops=2, polls=6 * looks))
+    with serving(app) as here:
+        task = app.trigger("card.due_soon", {"card": "card_seed"}, capability="summarize").task_id
+        for _ in range(6 * looks - 2):
+            assert here.get("/api/_a2app/tasks?status=submitted").status == 200
+        at = f"/api/_a2app/tasks/{task}"
+        assert here.post(f"{at}/claim", {}).status == 200
+        assert here.post(f"{at}/progress", {"percent": 50}).status == 200
+        assert (here.get(at).status, here.get("/api/_a2app/events").status) == (200, 200)
+        answer = here.get("/api/_a2app/tasks")
+        assert (answer.status, answer.code) == (429, "rate_limited"), "looks have a limit too"
+        assert here.post(f"{at}/complete", {"status": "completed"}).status == 200
+        assert here.get(CARDS).status == 200
 
 
 @pytest.mark.requirement("P6")

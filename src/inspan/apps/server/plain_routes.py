@@ -69,7 +69,7 @@ def answer_context(served: Served, call: Call) -> Reply:
 
 def answer_events(served: Served, call: Call) -> Reply:
     """Gives what happened since a cursor."""
-    served.meter(call, "data")
+    served.meter(call, "polls")
     served.gate.authorise(call, scope=None, is_write=False)
     since = call.query.get("since", "") or "0"
     if not (since.isascii() and since.isdigit() and len(since) < 16):

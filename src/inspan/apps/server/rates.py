@@ -9,17 +9,25 @@ from .clock import Clock
 
 __all__ = ["RateClass", "RateLimiter", "RateLimits"]
 
-RateClass = Literal["data", "ops"]
+RateClass = Literal["data", "ops", "polls"]
 
 _WINDOW_S = 60.0
 _MOST_CALLERS = 1000
 
 
 class RateLimits(NamedTuple):
-    """Calls within a minute."""
+    """Calls within a minute.
+
+    Attributes:
+        data: Reads and writes of records, and whatever moves a task on.
+        ops: Operations.
+        polls: Looks at the queue and at what happened. They are counted apart, so that however many agents wait on one
+            credential, one that works still says how far it is: its lease would end otherwise.
+    """
 
     data: int = 1200
     ops: int = 300
+    polls: int = 6000
 
 
 class RateLimiter:

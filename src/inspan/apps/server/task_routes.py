@@ -21,7 +21,7 @@ async def answer_tasks(served: Served, call: Call, rest: tuple[str, ...]) -> Rep
     is_read = call.method in ("GET", "HEAD")
     task_id, action = rest[0] if rest else "", rest[1] if len(rest) > 1 else ""
     try:
-        served.meter(call, "data")
+        served.meter(call, "polls" if is_read else "data")
         caller = served.gate.authorise(call, scope=None, is_write=not is_read)
         if call.method not in ("GET", "HEAD", "POST"):
             raise refuse(405, "usage", f"{call.method} does not go with tasks.")

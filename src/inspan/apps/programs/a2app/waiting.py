@@ -18,8 +18,8 @@ __all__ = ["next_task", "rest_ms"]
 NEAR_MS = 300
 """How long a look at an app on this machine rests before the next.
 
-Work is then seen after half of it, at the median. A waiting agent takes a sixth of the calls that an app allows one
-credential a minute, so several that share one can wait at once."""
+Work is then seen after half of it, at the median. An app of ours counts looks apart from all other calls, and allows a
+credential those of thirty waiting agents; for an app that does not, a waiting agent takes a sixth of 1200 calls."""
 
 _DEFAULT_MS = 2000
 _SHORTEST_MS = 50
