@@ -117,6 +117,32 @@ def test_a_later_promotion_takes_a_backup_first_and_a_restore_keeps_the_present_
     assert "After" in _titles(todo)
 
 
+@pytest.mark.requirement("P9", "P35")
+def test_the_backup_of_a_promotion_that_fails_holds_the_code_that_was_served_and_the_records(
+    todo: Path,
+) -> None:
+    agent_app(str(todo), "serve")
+    a2app(str(todo), "data", "items", "create", "--title", "Before")
+    served = (todo / "app.py").read_bytes()
+    # Fit for a trial, and not for what takes its place.
+    _edit(
+        todo,
+        "app = App()",
+        "import os\n\napp = App()\nif os.environ['A2APP_ENV'] == 'live':\n    raise SystemExit(7)",
+    )
+    assert agent_app(str(todo), "dev").status == 0
+    assert agent_app(str(todo), "validate").json["promotable"] is True
+    done = agent_app(str(todo), "promote")
+    assert done.status == 1
+    [backup] = backups_of(open_folder(todo))
+    assert f"restore {backup.id}" in done.err
+    assert (backup.path / "files" / "app.py").read_bytes() == served
+    assert agent_app(str(todo), "restore", backup.id).status == 0
+    assert (todo / "app.py").read_bytes() == served
+    assert agent_app(str(todo), "serve").status == 0
+    assert "Before" in _titles(todo)
+
+
 def test_a_change_that_does_not_start_is_no_trial_and_the_app_goes_on(todo: Path) -> None:
     live = agent_app(str(todo), "serve").json["pid"]
     _edit(todo, "app = App()", "app = App()\nraise SystemExit(7)")

@@ -22,11 +22,12 @@ from .ownership import digest_of
 from .ports import who_answers
 from .registry import now_iso
 
-__all__ = ["Backup", "app_files", "backups_of", "restore_backup", "take_backup"]
+__all__ = ["Backup", "app_files", "backups_of", "keep_served_code", "restore_backup", "take_backup"]
 
 _LEFT_OUT = frozenset(
     [".a2app", ".git", ".venv", "venv", "node_modules", "__pycache__", ".agent-token", ".principal"]
 )
+_SERVED = "served"
 _SQLITE = b"SQLite format 3\0"
 _BESIDE = ("-wal", "-shm", "-journal")
 
@@ -76,8 +77,35 @@ def app_files(folder: Path, *, data: bool = True) -> Iterator[str]:
             yield path.relative_to(folder).as_posix()
 
 
-def take_backup(folder: Folder, reason: str) -> Backup:
+def keep_served_code(folder: Folder) -> None:
+    """Keeps a copy of the code that now serves the app, in place of the last: it is about to be edited where it lies.
+
+    Raises:
+        OSError: It cannot be read or written; the last copy is left then, if it could be.
+    """
+    kept, aside = folder.state / _SERVED, folder.state / f"{_SERVED}.{os.getpid()}.tmp"
+    for one in folder.state.glob(f"{_SERVED}.*.tmp"):
+        shutil.rmtree(one, ignore_errors=True)
+    try:
+        aside.mkdir(mode=0o700)
+        for name in app_files(folder.path, data=False):
+            target = aside / name
+            target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            shutil.copy2(folder.path / name, target, follow_symlinks=False)
+        shutil.rmtree(kept, ignore_errors=True)
+        os.rename(aside, kept)
+    except OSError:
+        shutil.rmtree(aside, ignore_errors=True)
+        raise
+
+
+def take_backup(folder: Folder, reason: str, *, as_served: bool = False) -> Backup:
     """Takes a backup; a database that is in use is copied as of one moment.
+
+    Args:
+        folder: The app.
+        reason: Why, as its list shows it.
+        as_served: Take the code that was last served, where there is a copy of it, instead of what lies in the folder.
 
     Raises:
         Rejected: Something cannot be read or written; no half backup is left.
@@ -87,10 +115,10 @@ def take_backup(folder: Folder, reason: str) -> Backup:
     digests: dict[str, str] = {}
     try:
         path.mkdir(mode=0o700, parents=True)
-        for name in app_files(folder.path):
+        for name, source in _sources(folder, as_served=as_served):
             target = path / "files" / name
             target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            _copy(folder.path / name, target)
+            _copy(source / name, target)
             digests[name] = _state_of(target)
         created_at = now_iso()
         # Written last: without it, what lies there is no backup.
@@ -157,6 +185,16 @@ def restore_backup(folder: Folder, id_: str) -> tuple[Backup, Backup]:
             hint=f"The state before is in the backup {before.id}.",
         ) from error
     return backup, before
+
+
+def _sources(folder: Folder, *, as_served: bool) -> Iterator[tuple[str, Path]]:
+    """Each name that a backup holds, and the folder to take it from."""
+    served = folder.state / _SERVED
+    if not as_served or not (served / "manifest.json").is_file():
+        yield from ((name, folder.path) for name in app_files(folder.path))
+        return
+    yield from ((name, served) for name in app_files(served))
+    yield from ((name, folder.path) for name in app_files(folder.path) if name.startswith("data/"))
 
 
 def _remove_empty(place: Path, top: Path) -> None:

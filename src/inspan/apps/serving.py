@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from .agent_work import work_of
+from .backups import keep_served_code
 from .client import JsonObject
 from .faults import Rejected
 from .files import Lock, locked
@@ -107,7 +108,12 @@ def serve(
             )
         _end_leftover(folder)
         _check_ownership(folder)
-        return _start(folder, lock, installs=installs)
+        served = _start(folder, lock, installs=installs)
+        try:
+            keep_served_code(folder)
+        except OSError as error:
+            warn(f"no copy of the code that is served could be kept: {error.strerror or error}")
+        return served
 
 
 def stop(folder: Folder) -> Stopped:

@@ -94,6 +94,8 @@ def pass_gate(folder: Folder) -> bool:
 def promote(folder: Folder, registry: Registry, *, warn: Callable[[str], None]) -> Promoted:
     """Puts the change in the app's place: a backup first, then the trial ends, then the app starts anew.
 
+    The backup holds the records as they are, with the code that was served before: the folder has the new code already.
+
     Raises:
         Rejected: The code is not what passed the gate, the app is locked against changes, no backup could be taken
             (nothing was touched in these cases), or the app did not start.
@@ -104,7 +106,7 @@ def promote(folder: Folder, registry: Registry, *, warn: Callable[[str], None]) 
     with locked(folder.state / "serve.lock"):
         _check_gate(folder)
         was_served = folder.serve_record() is not None or any((folder.path / "data").glob("*"))
-        backup = take_backup(folder, "before promote") if was_served else None
+        backup = take_backup(folder, "before promote", as_served=True) if was_served else None
         end_trial(folder)
         (folder.state / "gate.json").unlink(missing_ok=True)
     stop(folder)
@@ -112,8 +114,11 @@ def promote(folder: Folder, registry: Registry, *, warn: Callable[[str], None]) 
         return Promoted(serve(folder, registry, warn=warn), backup)
     except Rejected as fault:
         if backup is not None:
-            warn(f"what was there before is in the backup {backup.id}")
-        raise fault from None
+            warn(f"the app as it was served before is in the backup {backup.id}")
+            back = f"Put it back: agent-app APP restore {backup.id}, then agent-app APP serve"
+            hint = f"{fault.hint} {back}".strip()
+            raise Rejected(fault.message, hint=hint, fields=fault.fields) from None
+        raise
 
 
 def code_digest(folder: Folder) -> str:
