@@ -198,3 +198,59 @@ def test_its_commands_show_plugins_and_packages_to_whoever_reads_the_seat(throwa
         assert "| broken | failed (import: ValueError) | file | - |" in shown
         assert "| house-style 1 | active | 1 prompts |" in shown
         assert "sk-planted" not in shown
+
+
+LEAKING = """
+from inspan.agent.plugins.contract import API_VERSION, Page, PromptSource
+from inspan.agent.tools.contract import Tool
+
+
+async def fail(*_):
+    raise LookupError("sk-planted")
+
+
+class Sink:
+    write = fail
+
+
+class Leaking:
+    id, version, api_version = "leaking", "1", API_VERSION
+
+    def parse_config(self, raw):
+        return raw
+
+    def setup(self, ctx):
+        schema = {"type": "object"}
+        ctx.tools.register(
+            Tool(name="leak", description="d", input_schema=schema, execute=fail, read_only=True)
+        )
+        for event in ("session_start", "user_prompt", "turn_start", "pre_tool", "tool_error", "turn_end"):
+            ctx.hooks.on(event, fail)
+        ctx.audit.register_sink(Sink())
+        ctx.prompts.register(PromptSource(name="section", render=fail))
+        ctx.pages.register(Page(id="page", title="A page", read=fail))
+        ctx.on_start(fail) if ctx.config["fails"] else None
+
+
+plugin = Leaking()
+"""
+
+
+@pytest.mark.requirement("R90")
+@pytest.mark.parametrize("fails", [False, True])
+def test_no_secret_of_a_plugins_exception_reaches_events_views_or_files(
+    throwaway_home: Path, fails: bool
+) -> None:
+    home = Path(os.environ["INSPAN_HOME"])
+    module = throwaway_home / "leaking.py"
+    module.write_text(LEAKING)
+    entry = {"id": "leaking", "module": str(module), "required": False, "config": {"fails": fails}}
+    (home / "plugins.json").write_text(json.dumps({"runtimePlugins": [entry]}))
+    for prompt in (script("call leak {}", "---", "say got $result"), "/plugins", "/pages"):
+        assert value("send", SEAT, "--wait", prompt)["turn"]["outcome"] == "completed"
+    told = json.dumps([events(), value("seat", "show", SEAT), value("session", "list", SEAT)])
+    assert "LookupError" in spoken_text(events())
+    assert "sk-planted" not in told
+    kept = [one for one in home.rglob("*") if one.is_file()]
+    assert any(one.suffix == ".log" or "log" in one.name for one in kept)
+    assert not [str(one) for one in kept if b"sk-planted" in one.read_bytes()]
