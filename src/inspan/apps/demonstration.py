@@ -1,15 +1,19 @@
 """The demonstration of apps: a board in a throwaway home, work in its queue, and an agent that does it.
 
 All of it is real but the model: the app is served, a bridge runs in the background, and the agent is a process that
-operates the app by `a2app`. There is no key, nothing leaves this machine, and nothing of it stays.
+operates the app by `a2app`. Where Inspan's own agent is not installed (extra `agent`), a script stands in for all of it,
+and that is said. There is no key, nothing leaves this machine, and nothing of it stays.
 """
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
+import secrets
 import shlex
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
@@ -21,7 +25,7 @@ from typing import Any, NamedTuple
 from .client import AppClient, AppUnreachable, JsonObject
 from .faults import Rejected
 from .files import write_json
-from .ports import free_ports, who_answers
+from .ports import who_answers
 from .processes import is_alive
 from .profiles import register_harness_profile
 
@@ -30,11 +34,25 @@ __all__ = ["Demonstrated", "run"]
 SCRIPTED_AGENT: tuple[str, ...] = (sys.executable, "-P", "-m", "inspan.cli.demonstration_agent")
 """The agent, as argv: it is given a home, and the prompt on standard input."""
 
+BARE_WORD = "--bare"
+"""Its further argument where it has to do without Inspan's own agent."""
+
+_NEEDED = ("jsonschema", "yaml")  # what that cannot be without; the rest of the extra is for models
 _HARNESS = "scripted-agent"
-_APP_ID = "example-board"
+_MOST_TRIES = 5
 _PATIENCE_S = 60.0
 _LOOK_S = 0.1
 _APP = "from pathlib import Path\n\nfrom inspan.apps.examples.board import make_app\n\nmake_app(Path(__file__).parent).serve()\n"
+
+
+_OWN_AGENT = (
+    "A bridge takes the app's work to Inspan's own agent. The agent is real; its model is a script, so that",
+    "no key is needed and nothing leaves this machine. It may run `a2app`, and nothing else.",
+)
+_NO_AGENT = (
+    "A bridge takes the app's work to an agent. Inspan's own is not installed, so a script stands in for it, which",
+    "runs the same `a2app` commands. With `pip install 'inspan[agent]'` the real one is shown. No key is needed.",
+)
 
 
 class Demonstrated(NamedTuple):
@@ -55,12 +73,12 @@ class Demonstrated(NamedTuple):
     leftovers: tuple[str, ...]
 
 
-def run(say: Callable[[str], None] = print, *, agent: Sequence[str] = SCRIPTED_AGENT) -> Demonstrated:
+def run(say: Callable[[str], None] = print, *, agent: Sequence[str] | None = None) -> Demonstrated:
     """Shows it, step by step, and cleans up whatever happens. Takes some seconds.
 
     Args:
         say: Is told each step, one line at a time.
-        agent: The agent's program and its first arguments.
+        agent: The agent's program and its first arguments; Inspan's own with a script for a model where it is None.
 
     Raises:
         Rejected: A step did not come about.
@@ -83,11 +101,14 @@ def run(say: Callable[[str], None] = print, *, agent: Sequence[str] = SCRIPTED_A
 class _Show:
     """The steps, in order."""
 
-    def __init__(self, root: Path, say: Callable[[str], None], agent: Sequence[str]) -> None:
+    def __init__(self, root: Path, say: Callable[[str], None], agent: Sequence[str] | None) -> None:
         self.url = ""
         self._root = root
         self._say = say
-        self._agent = tuple(agent)
+        self._is_bare = agent is None and any(importlib.util.find_spec(one) is None for one in _NEEDED)
+        self._agent = SCRIPTED_AGENT if agent is None else tuple(agent)
+        # Of its own, so that no other demonstration that runs is taken for this one.
+        self._app_id = secrets.token_hex(6)
         self._app = root / "board"
         self._home = root / "home"
         self._task = ""
@@ -101,11 +122,30 @@ class _Show:
     def serve(self) -> None:
         """Makes the board and serves it."""
         self._app.mkdir()
-        port = next(free_ports(()))
+        (self._app / "app.py").write_text(_APP, encoding="utf-8")
+        self._say(f"An app, the board of the examples, in a throwaway folder: {self._app}")
+        served = self._served(tries=_MOST_TRIES)
+        self.url, self._pids["the app"] = str(served["url"]), int(served["pid"])
+        self._say(
+            f"It is served at {self.url} . Open it, if you like: what happens shows there as it happens."
+        )
+
+    def _served(self, *, tries: int) -> JsonObject:
+        port = _free_port()
+        self._write_manifest(port)
+        try:
+            return self._program("agent_app", "serve")
+        except Rejected:
+            # Somebody else may have taken the port since.
+            if tries < 2 or who_answers(port).kind == "nobody":
+                raise
+        return self._served(tries=tries - 1)
+
+    def _write_manifest(self, port: int) -> None:
         write_json(
             self._app / "manifest.json",
             {
-                "id": _APP_ID,
+                "id": self._app_id,
                 "name": "Board",
                 "agentAppVersion": "0.1.0",
                 "adapterVersion": "0.1.0",
@@ -119,13 +159,6 @@ class _Show:
                 "port": port,
             },
         )
-        (self._app / "app.py").write_text(_APP, encoding="utf-8")
-        self._say(f"An app, the board of the examples, in a throwaway folder: {self._app}")
-        served = self._program("agent_app", "serve")
-        self.url, self._pids["the app"] = str(served["url"]), int(served["pid"])
-        self._say(
-            f"It is served at {self.url} . Open it, if you like: what happens shows there as it happens."
-        )
 
     def start_bridge(self) -> None:
         """Starts a bridge to the agent, as its user would."""
@@ -133,22 +166,20 @@ class _Show:
         register_harness_profile(
             {
                 "id": _HARNESS,
-                "name": "Inspan's own agent, with a script for a model",
+                "name": "A script" if self._is_bare else "Inspan's own agent, with a script for a model",
                 "routes": [
                     {
                         "mode": "headless",
                         "command": self._agent[0],
-                        "args": [*self._agent[1:], str(own_home)],
+                        "args": [*self._agent[1:], str(own_home), *([BARE_WORD] if self._is_bare else [])],
                         "input": "stdin",
                     }
                 ],
             },
             home=self._home,
         )
-        self._say(
-            "A bridge takes the app's work to Inspan's own agent. The agent is real; its model is a script, so that"
-        )
-        self._say("no key is needed and nothing leaves this machine. It may run `a2app`, and nothing else.")
+        for line in _NO_AGENT if self._is_bare else _OWN_AGENT:
+            self._say(line)
         started = self._program("agent_app", "bridge", "start", "--harness", _HARNESS, "--interval", "250")
         self._pids["the bridge"] = int(started["pid"])
         self._say(f"agent-app {self._app.name} bridge start --harness {_HARNESS}: process {started['pid']}.")
@@ -197,7 +228,7 @@ class _Show:
         left = [f"{what}, process {pid}" for what, pid in self._pids.items() if is_alive(pid)]
         if self._root.exists():
             left.append(f"the folder {self._root}")
-        if self.url and who_answers(int(self.url.rpartition(":")[2])).app_id == _APP_ID:
+        if self.url and who_answers(int(self.url.rpartition(":")[2])).app_id == self._app_id:
             left.append(f"the app at {self.url}")
         for one in left:
             self._say(f"Left behind: {one}")
@@ -240,6 +271,13 @@ class _Show:
             timeout=_PATIENCE_S,
             check=False,
         )
+
+
+def _free_port() -> int:
+    """One that nothing listens on now, of those that the system gives, so that two demonstrations hardly ever meet."""
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return int(one.getsockname()[1])
 
 
 def _state_of(task: JsonObject) -> str:

@@ -1,7 +1,8 @@
 """The agent of `inspan app demo`: Inspan's own, with a model that is a script; one task, then it ends.
 
 `python -P -m inspan.cli.demonstration_agent HOME`, with the prompt of a bridge on standard input. Everything but the
-model is real: the agent's loop, its shell tool, and its permissions, of which it has one: to run `a2app`.
+model is real: the agent's loop, its shell tool, and its permissions, of which it has one: to run `a2app`. With `--bare`
+there is no agent either, and the script's commands are run as they are.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import json
 import os
 import re
 import shlex
+import subprocess
 import sys
 from collections.abc import Sequence
 from typing import Any, cast
@@ -21,7 +23,7 @@ from inspan.agent.models.contract import ModelDefinition
 from inspan.agent.models.scripted import ScriptedModel
 from inspan.agent.permissions.values import Effect, Rule
 
-__all__ = ["main", "script_for"]
+__all__ = ["commands_for", "main", "script_for"]
 
 _MODEL = ModelDefinition(
     id="board",
@@ -40,11 +42,12 @@ _PAYLOAD = re.compile(
 def main(argv: Sequence[str] | None = None) -> int:
     """Does what the prompt on standard input asks for; 1 where a command of it failed."""
     words = list(sys.argv[1:] if argv is None else argv)
-    return asyncio.run(_work(words[0], sys.stdin.read()))
+    prompt = sys.stdin.read()
+    return _run_bare(prompt) if "--bare" in words[1:] else asyncio.run(_work(words[0], prompt))
 
 
-def script_for(prompt: str) -> str:
-    """What the model says to a bridge's prompt: look, write a summary, report.
+def commands_for(prompt: str) -> list[list[str]]:
+    """The commands by which a bridge's prompt is answered: look, write a summary, report.
 
     Raises:
         ValueError: The prompt is no bridge's.
@@ -56,16 +59,36 @@ def script_for(prompt: str) -> str:
     given: Any = json.loads(payload[2])
     cards = cast("dict[str, Any]", given["cards"])
     summary = "; ".join(f"{name}: {count}" for name, count in cards.items())
-    commands = [
-        ("tasks", "progress", task[1], "--step", "reading the board", "--percent", "30"),
-        ("data", "cards", "list", "--sort", "title"),
-        ("board", "add-summary", "--title", "How things stand", "--body", summary),
-        ("tasks", "complete", task[1], "--result", json.dumps({"summary": summary})),
+    return [
+        ["a2app", ".", *words]
+        for words in (
+            ("tasks", "progress", task[1], "--step", "reading the board", "--percent", "30"),
+            ("data", "cards", "list", "--sort", "title"),
+            ("board", "add-summary", "--title", "How things stand", "--body", summary),
+            ("tasks", "complete", task[1], "--result", json.dumps({"summary": summary})),
+        )
     ]
+
+
+def script_for(prompt: str) -> str:
+    """What the model says to a bridge's prompt: look, write a summary, report.
+
+    Raises:
+        ValueError: The prompt is no bridge's.
+    """
     steps = [
-        f"call shell {json.dumps({'command': shlex.join(('a2app', '.', *words))})}\n---" for words in commands
+        f"call shell {json.dumps({'command': shlex.join(words)})}\n---" for words in commands_for(prompt)
     ]
     return "\n".join([*steps, "say The board is summed up."])
+
+
+def _run_bare(prompt: str) -> int:
+    for command in commands_for(prompt):
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+        print((done.stdout or done.stderr)[:200], flush=True)
+        if done.returncode != 0:
+            return 1
+    return 0
 
 
 async def _work(home: str, prompt: str) -> int:
