@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import os
+import re
 import stat
 import subprocess
 import sys
@@ -12,7 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from inspan.agent import Agent
+import inspan.agent
+from inspan.agent import Agent, Session
 from inspan.agent.conversation import AssistantMessage, ToolMessage, UserMessage
 from inspan.agent.engine.contract import StopReason
 from inspan.agent.events import (
@@ -350,3 +353,15 @@ def test_skills_of_folders_that_the_embedder_names_are_configured_ones(folder: P
             assert agent.skills.warnings() == ()
 
     asyncio.run(story())
+
+
+def test_whatever_making_an_agent_takes_or_gives_can_be_imported_from_one_place() -> None:
+    asked = [Agent.create, Agent.new_session, Agent.resume_session, Agent.runtime_plugin_status]
+    asked += [Session.prompt, Session.run, Session.configure]
+    said = " ".join(str(hint) for one in asked for hint in inspect.get_annotations(one).values())
+    # Not of ours, or given back only to be shown.
+    others = {"Any", "Mapping", "None", "PathLike", "Sequence", "Content", "SessionSettings"}
+    assert set(re.findall(r"[A-Z]\w+", said)) - others <= set(inspan.agent.__all__)
+    for name in inspan.agent.__all__:
+        value = getattr(inspan.agent, name)
+        assert name.endswith(("Plugins", "Responder")) or (value.__doc__ or "").strip(), name
