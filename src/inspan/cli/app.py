@@ -6,23 +6,28 @@ import asyncio
 import json
 import os
 import sys
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 import msgspec
 
+from inspan.apps.bindings import binding_names, find_binding
 from inspan.apps.connecting import Connection, connect, disconnect, show_connection
 from inspan.apps.tools.arguments import ArgumentsRefused
 from inspan.apps.tools.engine import run_typed_line
+from inspan.apps.tools.kickoff import kickoff
 from inspan.apps.tools.running import call_tool, is_error, text_for_model
 from inspan.apps.tools.table import TOOLS, input_schema, tool_named
 from inspan.host.registry import HarnessRegistry
-from inspan.model.errors import HostError, UsageError
+from inspan.model.errors import HostError, InspanError, UsageError
 from inspan.model.manifest import Manifest
 
 from .arguments import Namespace, Parser
 from .context import Context
 from .exits import Exit
 from .output import Output, Piece, bad, bold, dim, good, warn
+
+if TYPE_CHECKING:
+    from inspan.apps.profiles import Registration
 
 __all__ = ["build_app"]
 
@@ -57,6 +62,11 @@ def build_app(parser: Parser) -> None:
     )
     demo.example("inspan app demo", "takes some seconds; prints the app's address")
     serving = parser.action("mcp", "serve the tools over MCP on standard input and output", _mcp)
+    serving.add_argument(
+        "--profile",
+        metavar="HARNESS",
+        help="first let bridges take work to this harness, as `inspan app profile` does",
+    )
     serving.example("inspan app mcp", "what `connect` has a harness start")
     profile = parser.action(
         "profile",
@@ -67,6 +77,9 @@ def build_app(parser: Parser) -> None:
     )
     profile.name("harness", "harness", "the harness's id")
     profile.example("inspan app profile ID", "says whether it was registered, kept or refused")
+    binding = parser.action("binding", "print the folder of a plugin for a harness", _binding)
+    binding.add_argument("name", metavar="NAME", help="the plugin's, as its harness is called")
+    binding.example("inspan app binding NAME", "install it from there, as docs/apps-connect.md says")
     calling = parser.action(
         "call",
         "run one tool with its arguments from standard input",
@@ -84,6 +97,14 @@ def build_app(parser: Parser) -> None:
     )
     lining.add_argument("line", metavar="LINE", help="such as `. tasks next`, quoted as one word")
     lining.example("inspan app line '. data cards list'", "runs a2app")
+    kicking = parser.action(
+        "kickoff",
+        "write the prompt that sets an agent to work on an app",
+        _kickoff,
+        description="For bindings. Reads `{action, name | dir, requirement, blueprint?, port?}` from standard input, where "
+        "action is build, modify or operate, and prints a JSON object with the prompt, or with what is missing.",
+    )
+    kicking.example('echo \'{"action": "build"}\' | inspan app kickoff', "says what is missing")
     tools = parser.action("tools", "list the tools that an agent gets", _tools)
     tools.example("inspan app tools --json", "with the schemas of their arguments")
 
@@ -128,16 +149,9 @@ def _call(context: Context, args: Namespace) -> int:
     tool = tool_named(args.tool)
     if tool is None:
         raise UsageError(f"There is no tool {args.tool!r}.", hint="`inspan app tools` lists them.")
+    arguments = _read_object()
     try:
-        arguments: object = json.loads(sys.stdin.buffer.read() or b"{}")
-    except (ValueError, RecursionError) as error:
-        raise UsageError(
-            "The arguments on standard input are no JSON.", hint="Give one JSON object."
-        ) from error
-    if not isinstance(arguments, dict):
-        raise UsageError("The arguments on standard input are no JSON object.", hint="Give one JSON object.")
-    try:
-        result = asyncio.run(call_tool(tool, cast("dict[str, object]", arguments)))
+        result = asyncio.run(call_tool(tool, arguments))
     except ArgumentsRefused as refused:
         answer: dict[str, object] = {
             "text": str(refused),
@@ -156,6 +170,35 @@ def _call(context: Context, args: Namespace) -> int:
     return 0
 
 
+def _read_object() -> dict[str, object]:
+    """The JSON object on standard input."""
+    try:
+        value: object = json.loads(sys.stdin.buffer.read() or b"{}")
+    except (ValueError, RecursionError) as error:
+        raise UsageError("Standard input is no JSON.", hint="Give one JSON object.") from error
+    if not isinstance(value, dict):
+        raise UsageError("Standard input is no JSON object.", hint="Give one JSON object.")
+    return cast("dict[str, object]", value)
+
+
+def _kickoff(context: Context, _: Namespace) -> int:
+    made = kickoff(_read_object())
+    context.output.value({"kind": made.kind, **made._asdict()})
+    return Exit.OK if made.kind == "kickoff" else Exit.USAGE
+
+
+def _binding(context: Context, args: Namespace) -> int:
+    folder = find_binding(args.name)
+    if folder is None:
+        there = ", ".join(binding_names())
+        raise UsageError(f"There is no binding {args.name!r}.", hint=f"There are: {there}.")
+    if context.output.is_json:
+        context.output.value({"name": args.name, "path": str(folder)})
+    else:
+        context.output.line(str(folder))
+    return Exit.OK
+
+
 def _demo(context: Context, _: Namespace) -> int:
     from inspan.apps.demonstration import run
     from inspan.apps.faults import Fault
@@ -170,35 +213,47 @@ def _demo(context: Context, _: Namespace) -> int:
     return Exit.OK if shown.is_ok else Exit.INTERNAL
 
 
-def _mcp(_: Context, __: Namespace) -> int:
+def _mcp(context: Context, args: Namespace) -> int:
     from inspan.apps.mcp.__main__ import main
 
+    if args.profile:
+        sys.stderr.write(f"bridge profile: {_try_profile(context, args.profile)}\n")
     return main()
 
 
-def _profile(context: Context, args: Namespace) -> int:
+def _register(context: Context, harness: str) -> tuple[str, Registration]:
+    """Adds a harness's profile; its id, and what became of it."""
     from inspan.apps.bridge.builtin import profile_entry
     from inspan.apps.profiles import register_harness_profile
     from inspan.apps.registry import a2app_home
 
-    HarnessRegistry(context.home.path).manifest(args.harness)  # an id that is none is a usage error
-    entry = profile_entry(args.harness, os.environ)
+    HarnessRegistry(context.home.path).manifest(harness)  # an id that is none is a usage error
+    entry = profile_entry(harness, os.environ)
     if entry is None:
         raise UsageError(
-            f"{args.harness} cannot be run once in a way that lets it report.",
+            f"{harness} cannot be run once in a way that lets it report.",
             code="app_profile_missing",
             hint="Its work can be taken by a seat, or polled for: see `agent-app APP bridge status`.",
         )
-    done = register_harness_profile(entry, home=a2app_home())
+    return str(entry["id"]), register_harness_profile(entry, home=a2app_home())
+
+
+def _try_profile(context: Context, harness: str) -> str:
+    """The same, in a line that says what became of it whatever that was."""
+    try:
+        _, done = _register(context, harness)
+    except (InspanError, OSError) as error:
+        return f"none. {error}"
+    return f"{done.status}. {done.detail}"
+
+
+def _profile(context: Context, args: Namespace) -> int:
+    id, done = _register(context, args.harness)
     if context.output.is_json:
-        context.output.value(
-            {"status": done.status, "file": str(done.file), "detail": done.detail, "id": entry["id"]}
-        )
+        context.output.value({"status": done.status, "file": str(done.file), "detail": done.detail, "id": id})
     else:
         toned = {"registered": good, "refused": bad}.get(done.status, dim)
-        context.output.line(
-            bold(str(entry["id"])), " is ", toned(done.status), dim(f"  {done.detail or done.file}")
-        )
+        context.output.line(bold(id), " is ", toned(done.status), dim(f"  {done.detail or done.file}"))
     return Exit.OK if done.status != "refused" else Exit.CONFLICT
 
 
