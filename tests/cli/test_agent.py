@@ -118,10 +118,42 @@ def test_plugins_are_listed_shown_disabled_and_enabled(throwaway_home: Path) -> 
     ):
         assert inspan("agent", "plugins", *words).status == Exit.USAGE, words
     assert file.read_bytes() == before
-    for text in ("no json", "[]", '{"runtimePlugins": 1}'):
+    for text in ("no json", "[]", '{"runtimePlugins": 1}', '{"runtimePlugins": [{"id": [1]}]}'):
         file.write_text(text)
         assert inspan("agent", "plugins", "disable", "memory").status == Exit.USAGE
+        assert inspan("agent", "plugins").status == Exit.USAGE
         assert file.read_text() == text
+
+
+@pytest.mark.requirement("R14")
+def test_a_required_plugin_that_fails_is_shown_and_can_be_disabled_though_no_agent_can_be_made(
+    throwaway_home: Path,
+) -> None:
+    home = Path(os.environ["INSPAN_HOME"])
+    home.mkdir(mode=0o700)
+    (throwaway_home / "broken.py").write_text("raise ValueError('sk-planted')")
+    entries = [
+        {"id": "broken", "module": str(throwaway_home / "broken.py")},
+        {"id": "missing", "module": str(throwaway_home / "missing.py"), "required": False},
+    ]
+    (home / "plugins.json").write_text(json.dumps({"runtimePlugins": entries}))
+    assert run("hello").status == Exit.PLUGIN
+    listed = inspan("agent", "plugins", "--json")
+    assert listed.status == 0
+    assert {one["id"]: (one["state"], one["is_required"]) for one in listed.value["runtime_plugins"]} == {
+        "memory": ("active", False),
+        "connector-cloud": ("active", False),
+        "broken": ("failed", True),
+        "missing": ("failed", False),
+    }
+    shown = inspan("agent", "plugins", "show", "broken")
+    assert "failed in import with ValueError" in shown.out
+    assert "No agent can be made" in shown.err
+    assert "missing.py" in inspan("agent", "plugins", "show", "missing").out
+    assert "sk-planted" not in listed.out + listed.err + shown.out + shown.err
+    assert inspan("agent", "plugins", "disable", "memory").status == 0
+    assert inspan("agent", "plugins", "disable", "broken").status == 0
+    assert run("hello").status == 0
 
 
 @pytest.mark.requirement("R104")

@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import tempfile
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, cast
@@ -96,13 +97,33 @@ def manage_plugins(context: Context, what: str, plugin: str | None) -> int:
 
 
 def _look(context: Context) -> tuple[tuple[PluginStatus, ...], tuple[PackageStatus, ...]]:
-    """How the plugins are in an agent that is opened and closed for it."""
+    """How the plugins are in an agent that is opened and closed for it.
+
+    Here none is required, so that a plugin without which no agent can be made is shown like all others.
+    """
+    listed = cast("list[dict[str, Any]]", _read(context.home.path / _FILE).get("runtimePlugins", []))
+    required = {str(one.get("id")): one.get("required") for one in listed}
+
+    def as_listed(status: PluginStatus) -> PluginStatus:
+        said = required.get(status.id)
+        needs = said if said is not None else status.is_required or status.source == "file"
+        return replace(status, is_required=needs)
 
     async def look() -> tuple[tuple[PluginStatus, ...], tuple[PackageStatus, ...]]:
-        async with Agent.create(workspace=os.getcwd(), home=context.home.path) as agent:
-            return agent.runtime_plugin_status(), agent.package_status()
+        async with Agent.create(
+            workspace=os.getcwd(),
+            home=context.home.path,
+            plugin_config=[{**one, "required": False} for one in listed],
+        ) as agent:
+            return tuple(as_listed(one) for one in agent.runtime_plugin_status()), agent.package_status()
 
-    return asyncio.run(look())
+    plugins, packages = asyncio.run(look())
+    for one in plugins:
+        if one.is_required and one.state == "failed":
+            context.output.remark(
+                warn(f"No agent can be made while the plugin {one.id!r} is required and fails.")
+            )
+    return plugins, packages
 
 
 def _list(context: Context) -> int:
@@ -130,6 +151,7 @@ def _show(context: Context, plugin: str) -> int:
         [
             ("plugin", [bold(one.id), f" {one.version}"]),
             ("state", toned(f"{one.state}{f' in {one.phase} with {one.error}' if one.phase else ''}")),
+            *([("because", clean(one.message))] if one.message else []),
             ("source", one.source),
             ("required", "yes" if one.is_required else "no"),
             ("brings", brings or dim("nothing")),
