@@ -165,6 +165,56 @@ def test_a_session_is_forked_set_up_and_listed(throwaway_home: Path) -> None:
     assert [one["status"] for one in view["session"]["settings"]] == ["effective"]
 
 
+FAULTS = {
+    "error_reported",
+    "identity_unclear",
+    "noise",
+    "prompt_corrected",
+    "protocol_fault",
+    "session_call_given_up",
+    "turn_corrected",
+    "unknown_message",
+    "unknown_update",
+}
+"""What Inspan says where a harness and its reading of the protocol part ways."""
+
+
+def test_all_that_it_says_is_understood_as_it_was_meant(throwaway_home: Path) -> None:
+    plan = json.dumps({"entries": [{"content": "write", "status": "in_progress"}, {"content": "rest"}]})
+    child = json.dumps({"name": "helper", "prompt": script("say from the child")})
+    rich = script(
+        "think hm",
+        "say 3: I begin",
+        f"call todo {plan}",
+        f"call subagent {child}",
+        'call write {"path": "a.txt", "content": "yes"}',
+        "---",
+        "say over",
+    )
+    sent = value("send", SEAT, rich)
+    until(lambda: value("permissions"), "a permission")
+    value("approve", SEAT)
+    assert outcome(sent["id"])["outcome"] == "completed"
+    assert value("send", SEAT, "--wait", "/context")["turn"]["outcome"] == "completed"
+    value("seat", "set", SEAT, "--session-mode", "accept_edits")
+    value("seat", "fork", SEAT, "copy")
+    assert value("send", "copy", "--wait", "in the copy")["turn"]["outcome"] == "completed"
+    value("stop", SEAT, "--wait")
+    assert value("send", SEAT, "--wait", "and on")["turn"]["outcome"] == "completed"
+    told = events()
+    assert [one for one in told if one["type"] in FAULTS] == []
+    kinds = {one["type"] for one in told}
+    assert kinds >= {"message_chunk", "tool_call", "plan", "usage", "commands", "mode", "session_info"}
+    (steps, *_) = [one["event"]["entries"] for one in told if one["type"] == "plan"]
+    assert [(step["content"], step["status"]) for step in steps] == [
+        ("write", "in_progress"),
+        ("rest", "pending"),
+    ]
+    calls = json.dumps([one["event"] for one in told if one["type"] == "tool_call"])
+    assert str(throwaway_home / "w" / "a.txt") in calls
+    assert "from the child" in calls
+
+
 def test_without_a_model_the_prompt_is_held_with_the_next_step(throwaway_home: Path) -> None:
     add("unsigned", throwaway_home)
     sent = value("send", "unsigned", "hello")
