@@ -186,6 +186,24 @@ def test_a_prompt_that_ended_before_is_read_back_and_not_waited_for(daemon: Scri
     assert daemon.streams == []
 
 
+@pytest.mark.parametrize("is_over_at_once", [False, True])
+def test_a_prompt_that_died_with_its_harness_while_it_was_sent_has_no_turn_and_its_own_status(
+    daemon: ScriptedHttp, is_over_at_once: bool
+) -> None:
+    error = {"code": "harness_gone", "message": "It is gone."}
+    ScriptedTurn(daemon, SENDING, ("delivery_unknown", {"why": "launch_ended", "error": error}))
+    daemon.fail("GET", "/v1/turns/t_1", "unknown_turn", status=404)
+    if is_over_at_once:
+        over = {"id": "x", "seat": "review", "state": "unknown", "turn": "t_1"}
+        daemon.on("POST", "/v1/seats/review/prompts", over)
+
+    told = inspan("--json", "send", "review", "--id", "x", "--wait", "hello")
+
+    assert told.status == 14
+    assert told.value["turn"] is None
+    assert told.value["delivery"]["state"] == "unknown"
+
+
 def test_the_wait_goes_on_where_the_stream_was_cut(daemon: ScriptedHttp) -> None:
     ScriptedTurn(daemon, SENDING, HELLO, _ended("completed"))
     for position in (11, 13):

@@ -17,7 +17,7 @@ from .phrases import outcome_words, usage_words
 from .questions import Questions
 from .rendering import Renderer
 
-__all__ = ["Ending", "Follower", "has_person", "is_over", "tell_ending"]
+__all__ = ["Ending", "Follower", "has_person", "is_over", "tell_ending", "turn_view"]
 
 _MAY_BE_LAST = ("delivery_held", "delivery_refused", "delivery_failed", "delivery_unknown")
 _TOLD_AT_THE_END = (*_MAY_BE_LAST, "turn_ended", "launch_ended", "session_open_failed")
@@ -179,7 +179,7 @@ class Follower:
 
     def _end(self, status: Exit | None) -> Ending:
         delivery = record(self._context.get(at("deliveries", self._id)))
-        turn = record(self._context.get(at("turns", self._turn))) if self._turn else {}
+        turn = turn_view(self._context, self._turn)
         return Ending(
             status if status is not None else _status_of(delivery),
             delivery,
@@ -209,6 +209,18 @@ def is_over(delivery: Json) -> bool:
     if text(delivery, "turn_outcome"):
         return True
     return exit_of_delivery(text(delivery, "state")) is not None
+
+
+def turn_view(context: Context, turn: str) -> Json:
+    """The view of a turn; empty where there is none: a prompt that was being sent names a turn that may never begin."""
+    if not turn:
+        return {}
+    try:
+        return record(context.get(at("turns", turn)))
+    except InspanError as error:
+        if error.code != "unknown_turn":
+            raise
+        return {}
 
 
 def tell_ending(context: Context, ending: Ending) -> None:

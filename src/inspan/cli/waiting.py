@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from .amounts import counted
-from .context import Context, at
+from .context import Context
 from .exits import exit_of_delivery, exit_of_outcome
-from .fields import Json, number, record, text
-from .following import Ending, Follower, has_person, is_over, tell_ending
+from .fields import Json, number, text
+from .following import Ending, Follower, has_person, is_over, tell_ending, turn_view
 from .rendering import Renderer
 
 __all__ = ["follow", "wait_for"]
@@ -32,13 +32,12 @@ def follow(context: Context, delivery: Json, *, after: int, timeout_s: float | N
         timeout_s: When to stop waiting.
     """
     if is_over(delivery):
-        turn = text(delivery, "turn")
         return Ending(
             exit_of_outcome(text(delivery, "turn_outcome"))
             if text(delivery, "turn_outcome")
             else exit_of_delivery(text(delivery, "state")) or exit_of_outcome("lost"),
             delivery,
-            record(context.get(at("turns", turn))) if turn else {},
+            turn_view(context, text(delivery, "turn")),
             "",
             [],
             [],
