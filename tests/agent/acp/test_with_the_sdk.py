@@ -216,6 +216,8 @@ def test_modes_and_options_are_told_set_and_kept(tmp_path: Path) -> None:
         }
         await client.set_session_mode(session_id=id, mode_id="bypass")
         assert person.of("current_mode_update")[-1].current_mode_id == "bypass"
+        kept = person.of("config_option_update")[-1].config_options
+        assert {option.id: option.current_value for option in kept}["mode"] == "bypass"
         await client.prompt(session_id=id, prompt=text(script('call put {"text": "x"}', "---", "say over")))
         assert person.asked == []
         told = await client.set_config_option(session_id=id, config_id="effort", value="high")

@@ -223,6 +223,10 @@ class AcpServer:
             raise RpcError(INVALID_PARAMS, "There is no such mode.") from None
         await opened.session.configure(permission_mode=mode)
         await self._update(opened, {"sessionUpdate": "current_mode_update", "currentModeId": mode.value})
+        options = config_options(
+            opened.agent, opened.session, self._environment
+        )  # the mode is one of them too
+        await self._update(opened, {"sessionUpdate": "config_option_update", "configOptions": options})
         return {}
 
     async def _set_option(self, params: Params) -> Params:
