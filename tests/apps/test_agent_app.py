@@ -144,6 +144,53 @@ def test_a_scaffold_that_fails_half_way_takes_all_of_it_back_and_nothing_else(gr
     assert Registry(ground / "home").list() == []
 
 
+@pytest.mark.requirement("P8", "P9")
+def test_each_step_from_nothing_to_a_finished_task_names_the_next_one(
+    ground: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever follows only what the programs say last gets there; every line is one that can be run as it stands."""
+    monkeypatch.chdir(ground)
+    assert "next: agent-app todo scaffold" in agent_app("todo").err
+    assert "next: agent-app todo serve\n" in agent_app("todo", "scaffold").err
+    with open(ground / "todo" / "app.py", "a") as file:
+        file.write(
+            '\n\napp.event("item.review")\n\n\n@home.operation()\ndef ask_review() -> object:\n'
+            '    return app.trigger("item.review", {}, capability="review")\n'
+        )
+    assert "next: agent-app todo serve\n" in agent_app("todo").err
+    try:
+        assert "next: a2app todo\n" in agent_app("todo", "serve").err
+        assert "next: agent-app todo dev, or agent-app todo serve\n" in agent_app("todo", "validate").err
+        assert "next: agent-app todo validate\n" in agent_app("todo", "dev").err
+        assert "next: agent-app todo promote\n" in agent_app("todo", "validate").err
+        assert agent_app("todo", "stop", "--dev").status == 0
+        assert "next: agent-app todo backup list\n" in agent_app("todo", "restore", "none").err
+        asked = a2app("todo", "home", "items", "finish-item")
+        assert (asked.status, "next: a2app todo home items finish-item --item VALUE\n" in asked.err) == (
+            1,
+            True,
+        )
+        assert "there are: items." in a2app("todo", "data", "item", "list").err
+        result = json.loads(a2app("todo", "home", "ask-review").out.splitlines()[3])
+        task = result["taskId"]
+        assert set(result) == {"eventId", "taskId"}
+        taken = a2app("todo", "tasks", "next")
+        assert taken.json["task"]["id"] == task
+        assert f"next: a2app todo tasks complete {task} --result JSON\n" in taken.err
+        assert (
+            "next: a2app todo tasks complete ID --result JSON" in a2app("todo", "tasks", "complete", task).err
+        )
+        assert a2app("todo", "tasks", "complete", task, "--result", "{}").json["status"] == "completed"
+    finally:
+        agent_app("todo", "stop", "--dev")
+        agent_app("todo", "stop")
+
+
+def test_a_hint_for_a_command_line_without_an_app_names_none() -> None:
+    assert "next: agent-app APP scaffold\n" in agent_app("scaffold").err
+    assert "next: a2app APP tasks\n" in a2app("tasks").err
+
+
 def test_a_name_cannot_become_anything_but_a_name(ground: Path) -> None:
     name = "\"; import os # {{id}} ' </h1>"
     done = agent_app(str(ground / "odd"), "scaffold", "--name", name)

@@ -161,7 +161,7 @@ def restore_backup(folder: Folder, id_: str) -> tuple[Backup, Backup]:
     """
     backup = next((one for one in backups_of(folder) if one.id == id_), None)
     if backup is None:
-        raise Misused("The app has no such backup.", hint="See them with: agent-app APP backup list")
+        raise Misused("The app has no such backup.", hint="agent-app APP backup list")
     record = folder.serve_record()
     if (record is not None and record.is_alive) or who_answers(folder.port).app_id == folder.id:
         raise Rejected("The app runs.", hint="Stop it first: agent-app APP stop")

@@ -9,6 +9,7 @@ import io
 import json
 import os
 import re
+import shlex
 import sys
 from collections.abc import Callable, Sequence
 
@@ -71,7 +72,7 @@ def run_program(name: str, run: Callable[[list[str]], int], argv: Sequence[str] 
     except Fault as fault:
         note(f"{name}: {printable(fault.message)}")
         for line in fault.hint.splitlines():
-            note(f"  next: {printable(line)}")
+            note(f"  next: {printable(_for_app(line, words))}")
         return fault.exit_status
     except BrokenPipeError:
         # The interpreter flushes standard output once more on its way out, and would complain.
@@ -91,6 +92,16 @@ def run_program(name: str, run: Callable[[list[str]], int], argv: Sequence[str] 
         note("  next: run it again with INSPAN_DEBUG=1, and report what it prints")
         return Fault.exit_status
     return status
+
+
+def _for_app(hint: str, words: Sequence[str]) -> str:
+    """A hint with the app that was named in place of APP, so that it can be run as it stands."""
+    from .targets import FRAMEWORK_VERBS, OPERATE_VERBS
+
+    ref = words[0] if words else ""
+    if not ref or ref.startswith("-") or ref in (*FRAMEWORK_VERBS, *OPERATE_VERBS, "help"):
+        return hint
+    return re.sub(r"\b(agent-app|a2app) APP\b", lambda found: f"{found[1]} {shlex.quote(ref)}", hint)
 
 
 def _escaped(found: re.Match[str]) -> str:

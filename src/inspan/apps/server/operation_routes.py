@@ -21,7 +21,7 @@ from .calls import Call, Refused, Reply, parse_object, refuse
 from .database import BusyError
 from .ledger import approval_key
 from .record_routes import idempotency_key_of
-from .served import Handler, Served
+from .served import Handler, Served, Triggered
 
 __all__ = ["Refusal", "answer_operation", "current_caller"]
 
@@ -185,7 +185,7 @@ async def _run(
             is_writer = handler.is_atomic and not operation.read_only
             result = await served.call(handler, args, is_writer=is_writer)
         # Here, so that a result that is no JSON undoes what was written.
-        return msgspec.Raw(msgspec.json.encode(result))
+        return msgspec.Raw(msgspec.json.encode(result.to_wire() if isinstance(result, Triggered) else result))
     except (Refused, BusyError):
         raise
     except Refusal as refusal:

@@ -19,6 +19,7 @@ __all__ = ["answer_records", "idempotency_key_of"]
 _MOST_PER_PAGE = 1000
 _PER_PAGE = 100
 _LONGEST_KEY = 255
+_MOST_NAMED = 20
 
 
 async def answer_records(served: Served, call: Call, entity_name: str, record_id: str | None) -> Reply:
@@ -28,7 +29,10 @@ async def answer_records(served: Served, call: Call, entity_name: str, record_id
         served.meter(call, "data")
         entity = served.model.entity_by_name.get(entity_name)
         if entity is None:
-            raise refuse(404, "unknown_entity", f'There is no entity "{entity_name[:60]}".')
+            message = f'There is no entity "{entity_name[:60]}"'
+            if not served.gate.is_multi_user:  # where it is, what there is is not for everybody
+                message += f"; there are: {', '.join(list(served.model.entity_by_name)[:_MOST_NAMED])}"
+            raise refuse(404, "unknown_entity", f"{message}.")
         if not is_write:
             served.gate.authorise(call, scope=f"data:{entity.name}:read", is_write=False)
             return _read(served, call, entity, record_id)

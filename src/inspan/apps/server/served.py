@@ -53,6 +53,10 @@ class Triggered(NamedTuple):
     event_id: str
     task_id: str | None
 
+    def to_wire(self) -> dict[str, Any]:
+        """As an operation's result, when a handler gives it back as it is."""
+        return {"eventId": self.event_id, "taskId": self.task_id}
+
 
 class Served:
     """The parts of one app. Everything here works on the app's database; nothing here speaks HTTP."""

@@ -89,7 +89,11 @@ def run_operation(session: Session, steps: Sequence[str], operation: JsonObject,
         note("a2app: approval_required: this program never approves by itself.")
         return 1
     if not reply.is_ok:
-        return refusal(reply)
+        refusal(reply)
+        if reply.code in ("missing_required", "unknown_field"):
+            known = [part for key in params for part in (f"--{printable(key, longest=80)}", "VALUE")]
+            note(f"  next: {session.command(*steps, *known)}")
+        return 1
     import json
 
     result = printable(json.dumps(reply.body.get("result"), ensure_ascii=False), longest=100_000)

@@ -7,7 +7,7 @@ from collections.abc import Collection
 from urllib.parse import urlsplit
 
 from inspan.apps.client import JsonObject, Reply
-from inspan.apps.programs.screen import print_json
+from inspan.apps.programs.screen import note, print_json
 
 from .answers import refusal
 from .labels import objects_in
@@ -54,6 +54,8 @@ def next_task(
             claimed = session.client.claim(str(task["id"]), agent)
             if claimed.is_ok:
                 print_json({"a2app": True, "task": claimed.body, "claimed": True})
+                note(f"  next: {session.command('tasks', 'progress', str(task['id']), '--step', 'TEXT')}")
+                note(f"  next: {session.command('tasks', 'complete', str(task['id']), '--result', 'JSON')}")
                 return 0
             if claimed.status != 409:
                 return refusal(claimed)

@@ -11,7 +11,7 @@ from inspan.apps.files import locked
 from inspan.apps.folder import Folder
 from inspan.apps.ownership import drifted_files
 from inspan.apps.programs.screen import note, print_json, printable
-from inspan.apps.programs.words import Words
+from inspan.apps.programs.words import Words, command_line
 from inspan.apps.serving import data_folder
 from inspan.apps.starting import app_environment, run_step
 from inspan.apps.trying import pass_gate
@@ -22,7 +22,7 @@ __all__ = ["USAGE", "run_validate"]
 USAGE = "agent-app APP validate [--no-build]"
 
 
-def run_validate(folder: Folder, words: Words) -> int:
+def run_validate(folder: Folder, ref: str, words: Words) -> int:
     """Prints every problem, and whether the change that is being tried may take the app's place.
 
     The exit status is 1 where there is a problem.
@@ -50,7 +50,14 @@ def run_validate(folder: Folder, words: Words) -> int:
         note(f"problem: {printable(problem)}")
     for warning in warnings:
         note(f"warning: {printable(warning)}")
-    return 1 if problems else 0
+    if problems:
+        return 1
+    if value["promotable"]:
+        note(f"  next: {command_line('agent-app', ref, 'promote')}")
+    elif not no_build:
+        note("note: no change is being tried, so there is nothing to promote.")
+        note(f"  next: {command_line('agent-app', ref, 'dev')}, or {command_line('agent-app', ref, 'serve')}")
+    return 0
 
 
 def _problems(folder: Folder) -> Iterator[str]:

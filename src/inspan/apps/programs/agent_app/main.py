@@ -94,7 +94,9 @@ def _of_one(ref: str, rest: list[str], registry: Registry) -> int:
         refuse_verb_first([ref, *rest], verbs=verbs, program="agent-app", takes_first=takes_first)
         refuse_verb_first([ref, *rest], verbs=OPERATE_VERBS, program="a2app", takes_first=takes_first)
     if not rest:
-        raise Misused("What to do with the app is missing.", hint=f"One of: {', '.join(_verbs())}")
+        first = "serve" if is_app(ref, registry) else "scaffold"
+        hint = f"{command_line('agent-app', ref, first)}\nOne of: {', '.join(_verbs())}"
+        raise Misused("What to do with the app is missing.", hint=hint)
     verb, rest = rest[0], rest[1:]
     if verb in ("--help", "-h"):
         print_lines(help_for([]))
@@ -138,7 +140,7 @@ def _carry_out(verb: str, ref: str, folder: Folder, line: Words, registry: Regis
         case "validate":
             from .checking import run_validate
 
-            return run_validate(folder, line)
+            return run_validate(folder, ref, line)
         case "serve":
             from .running import run_serve
 

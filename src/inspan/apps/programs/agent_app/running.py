@@ -47,6 +47,7 @@ def run_serve(folder: Folder, ref: str, words: Words, registry: Registry) -> int
     if opens:
         value |= _shown(served.url, print_only=False)
     print_json(value)
+    note(f"  next: {command_line('a2app', ref)}")
     work = served.agent_work
     if work["queuesAgentWork"] and not work["running"]:
         note(

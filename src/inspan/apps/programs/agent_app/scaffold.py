@@ -13,8 +13,8 @@ from inspan.apps.files import write_json
 from inspan.apps.folder import has_manifest
 from inspan.apps.ownership import write_canon
 from inspan.apps.ports import is_port
-from inspan.apps.programs.screen import print_json, printable
-from inspan.apps.programs.words import Words
+from inspan.apps.programs.screen import note, print_json, printable
+from inspan.apps.programs.words import Words, command_line
 from inspan.apps.registry import Registry
 
 from .pointers import pointer_names
@@ -64,6 +64,7 @@ def scaffold(place: str, words: Words, registry: Registry) -> int:
             raise Rejected(f"{folder} cannot be written: {error.strerror or error}.") from error
         raise
     print_json(value)
+    note(f"  next: {command_line('agent-app', place, 'serve')}")
     return 0
 
 
