@@ -16,6 +16,7 @@ import pytest
 
 import inspan.agent
 from inspan.agent import Agent, Session
+from inspan.agent.commands import run_command
 from inspan.agent.conversation import AssistantMessage, ToolMessage, UserMessage
 from inspan.agent.engine.contract import StopReason
 from inspan.agent.events import (
@@ -365,3 +366,24 @@ def test_whatever_making_an_agent_takes_or_gives_can_be_imported_from_one_place(
     for name in inspan.agent.__all__:
         value = getattr(inspan.agent, name)
         assert name.endswith(("Plugins", "Responder")) or (value.__doc__ or "").strip(), name
+
+
+def test_the_command_for_skills_shows_those_of_the_sessions_own_folder_and_what_is_wrong(
+    folder: Path,
+) -> None:
+    elsewhere = folder / "elsewhere"
+    for name, header in (("here", "name: here\ndescription: Here alone."), ("broken", "name: [")):
+        skill = elsewhere / ".inspan" / "skills" / name
+        skill.mkdir(parents=True)
+        (skill / "SKILL.md").write_text(f"---\n{header}\n---\nBody.\n")
+
+    async def story() -> tuple[str, str]:
+        async with open_agent(folder) as agent:
+            there, here = await agent.new_session(), await agent.new_session(workspace=elsewhere)
+            return await run_command(agent, there, "skills"), await run_command(agent, here, "skills")
+
+    there, here = asyncio.run(story())
+    assert "**here**" not in there
+    assert "warning" not in there
+    assert "- **here** (project): Here alone." in here
+    assert re.search(r"- warning: The skill .*broken.* is left out", here)

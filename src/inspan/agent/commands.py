@@ -12,6 +12,8 @@ from inspan.agent.cancelling import CancelSource
 from inspan.agent.plugins.overview import overview_markdown
 from inspan.agent.plugins.page_drawing import draw_page
 from inspan.agent.session import Session
+from inspan.agent.skills.values import Skill
+from inspan.agent.threads import run_in_thread
 from inspan.model.errors import InspanError
 
 __all__ = ["COMMANDS", "Command", "command_in", "run_command"]
@@ -59,7 +61,7 @@ async def run_command(agent: Agent, session: Session, name: str) -> str:
         case "pages":
             return await _pages(agent)
         case _:
-            return _skills(agent)
+            return await _skills(agent, session)
 
 
 async def _compact(session: Session) -> str:
@@ -99,8 +101,10 @@ async def _pages(agent: Agent) -> str:
     return "\n\n".join(drawn) or "No pages."
 
 
-def _skills(agent: Agent) -> str:
-    skills = agent.skills.list()
-    if not skills:
-        return "No skills."
-    return "\n".join(f"- **{one.name}** ({one.origin}): {one.description}" for one in skills)
+async def _skills(agent: Agent, session: Session) -> str:
+    def look() -> tuple[tuple[Skill, ...], tuple[str, ...]]:
+        return agent.skills.list(session.workspace), agent.skills.warnings(session.workspace)
+
+    skills, warnings = await run_in_thread(look, name="skills")
+    lines = [f"- **{one.name}** ({one.origin}): {one.description}" for one in skills] or ["No skills."]
+    return "\n".join([*lines, *([""] if warnings else []), *(f"- warning: {one}" for one in warnings)])
