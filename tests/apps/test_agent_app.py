@@ -144,6 +144,57 @@ def test_a_scaffold_that_fails_half_way_takes_all_of_it_back_and_nothing_else(gr
     assert Registry(ground / "home").list() == []
 
 
+@pytest.mark.requirement("P9", "P36")
+def test_a_scaffold_that_is_killed_at_any_moment_is_done_over_by_the_next(ground: Path) -> None:
+    """Before each call that changes a file or a folder in turn, until one scaffold gets through."""
+    start = (
+        "import os, sys\n"
+        "from inspan.apps.programs.agent_app.main import main\n"
+        "left = int(sys.argv.pop(1))\n"
+        "def watch(event, args):\n"
+        "    global left\n"
+        "    changes = event in ('os.mkdir', 'os.rename', 'os.remove') or event == 'open' and args[2] & os.O_CREAT\n"
+        "    if changes and sys.argv[1] in str(args):\n"
+        "        left -= 1\n"
+        "        if left < 0:\n"
+        "            os.kill(os.getpid(), 9)\n"
+        "sys.addaudithook(watch)\n"
+        "sys.exit(main())\n"
+    )
+    killed = 0
+    for step in range(100):
+        shop = ground / f"shop{step}"
+        done = subprocess.run(
+            [sys.executable, "-c", start, str(step), str(shop), "scaffold"], capture_output=True, check=False
+        )
+        if done.returncode == 0:
+            break
+        assert done.returncode == -9, done.stderr
+        killed += 1
+        again = agent_app(str(shop), "scaffold")
+        if (again.status, step) == (1, step) and "an app already" in again.err:
+            continue  # it was killed after the last thing that makes the folder an app
+        assert again.status == 0, f"killed at step {step}: {again.err}"
+        assert not (shop / ".a2app" / "scaffold.json").exists()
+        assert list(shop.rglob("*.tmp")) == []
+    assert 10 < killed < 99
+
+
+def test_a_scaffold_takes_away_nothing_that_somebody_changed_in_what_a_killed_one_left(ground: Path) -> None:
+    left = ground / "left"
+    (left / ".a2app").mkdir(parents=True)
+    (left / ".a2app" / "scaffold.json").write_text(
+        json.dumps({"app.py": "made", "serve.py": "made", "../out": "x", "/etc/hostname": "x"})
+    )
+    (left / "app.py").write_text("made by me")
+    (left / "serve.py").write_text("ma")
+    (ground / "out").write_text("x")
+    assert agent_app(str(left), "scaffold").status == 2
+    assert (left / "app.py").read_text() == "made by me"
+    assert not (left / "serve.py").exists()
+    assert (ground / "out").read_text() == "x"
+
+
 @pytest.mark.requirement("P8", "P9")
 def test_each_step_from_nothing_to_a_finished_task_names_the_next_one(
     ground: Path, monkeypatch: pytest.MonkeyPatch

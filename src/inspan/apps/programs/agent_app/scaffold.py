@@ -18,6 +18,7 @@ from inspan.apps.programs.words import Words, command_line
 from inspan.apps.registry import Registry
 
 from .pointers import pointer_names
+from .unfinished import MARKER, clear_unfinished
 
 __all__ = ["BLUEPRINTS", "DEFAULT_BLUEPRINT", "USAGE", "scaffold"]
 
@@ -81,10 +82,8 @@ class _Made:
         self.folder.mkdir(parents=True, exist_ok=True)
         self._paths.extend(reversed(missing))
 
-    def file(self, name: str, text: str, *, mode: int = 0o644, only_if_absent: bool = False) -> None:
+    def file(self, name: str, text: str, *, mode: int = 0o644) -> None:
         path = self.folder / name
-        if only_if_absent and path.exists():
-            return
         for one in reversed(list(Path(name).parents)[:-1]):
             if not (self.folder / one).exists():
                 (self.folder / one).mkdir()
@@ -115,18 +114,16 @@ def _make(made: _Made, blueprint: str, title: str, port: int | None, registry: R
     app_id = secrets.token_hex(6)
     claimed = registry.claim_port(app_id, title, folder, preferred=port, blueprint=blueprint)
     made.is_claimed = True
-    fill = {"name": title, "id": app_id, "port": str(claimed)}
-    source = _FOLDER / blueprint
-    for path in sorted(source.rglob(f"*{_TEMPLATE}")):
-        target = path.relative_to(source).as_posix().removesuffix(_TEMPLATE).replace("dot-", ".")
-        made.file(target, _filled(path.read_text(encoding="utf-8"), fill))
-    for pointer in pointer_names():
-        made.file(pointer, _POINTER, only_if_absent=True)
-    made.file(".agent-token", secrets.token_hex(32) + "\n", mode=0o600)
+    texts = _texts(folder, blueprint, {"name": title, "id": app_id, "port": str(claimed)})
     state = folder / ".a2app"
     if not state.exists():
         state.mkdir(mode=0o700)
         made.note(state)
+    # First, so that what a scaffold that is killed leaves behind can be told from what is somebody's own.
+    made.note(state / MARKER)
+    write_json(state / MARKER, texts)
+    for name, text in texts.items():
+        made.file(name, text, mode=0o600 if name == ".agent-token" else 0o644)
     made.note(state / "system-hashes.json")
     write_canon(folder, [one for one in _SYSTEM_FILES if (folder / one).is_file()])
     version = _library_version()
@@ -148,7 +145,21 @@ def _make(made: _Made, blueprint: str, title: str, port: int | None, registry: R
     # Last, since its presence is what makes the folder an app.
     made.note(folder / "manifest.json")
     write_json(folder / "manifest.json", manifest, mode=0o644)
+    (state / MARKER).unlink(missing_ok=True)
     return {"ok": True, "id": app_id, "dir": str(folder), "port": claimed, "adapterVersion": version}
+
+
+def _texts(folder: Path, blueprint: str, fill: Mapping[str, str]) -> dict[str, str]:
+    """Every file that is going to be made, by its name; a pointer only where there is none."""
+    source = _FOLDER / blueprint
+    texts = {
+        path.relative_to(source).as_posix().removesuffix(_TEMPLATE).replace("dot-", "."): _filled(
+            path.read_text(encoding="utf-8"), fill
+        )
+        for path in sorted(source.rglob(f"*{_TEMPLATE}"))
+    }
+    texts |= {name: _POINTER for name in pointer_names() if not os.path.lexists(folder / name)}
+    return texts | {".agent-token": secrets.token_hex(32) + "\n"}
 
 
 def _folder(place: str, *, is_forced: bool) -> Path:
@@ -157,6 +168,7 @@ def _folder(place: str, *, is_forced: bool) -> Path:
     folder = Path(os.path.abspath(place))
     if has_manifest(folder):
         raise Rejected(f"{folder} is an app already.", hint="Name another folder, or change this app.")
+    clear_unfinished(folder)
     try:
         names = [entry.name for entry in os.scandir(folder)]
     except FileNotFoundError:
