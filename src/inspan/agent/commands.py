@@ -59,7 +59,7 @@ async def run_command(agent: Agent, session: Session, name: str) -> str:
         case "plugins":
             return overview_markdown(agent.runtime_plugin_status(), agent.package_status())
         case "pages":
-            return await _pages(agent)
+            return await _pages(agent, session)
         case _:
             return await _skills(agent, session)
 
@@ -89,11 +89,11 @@ def _context(agent: Agent, session: Session) -> str:
     return "\n".join([*lines, "", overview])
 
 
-async def _pages(agent: Agent) -> str:
+async def _pages(agent: Agent, session: Session) -> str:
     drawn: list[str] = []
     for one in agent.pages.list():
         try:
-            data = await agent.pages.read(one.page.id, CancelSource().signal)
+            data = await agent.pages.read(one.page.id, CancelSource().signal, workspace=session.workspace)
         except InspanError as error:
             drawn.append(f"## {one.page.title}\n\n{error.message}")
         else:

@@ -11,6 +11,7 @@ import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import lru_cache
+from pathlib import Path
 from typing import Any, Generic, TypeVar, cast
 
 from inspan.agent.cancelling import CancelSignal, CancelSource
@@ -168,17 +169,25 @@ class PageRegistry:
         """All pages, in the order in which they came."""
         return self._named.list()
 
-    async def read(self, page_id: str, cancel: CancelSignal) -> Json:
-        """The page's data.
+    async def read(self, page_id: str, cancel: CancelSignal, *, workspace: Path | None = None) -> Json:
+        """The page's data, as it is for a session in `workspace`.
 
         Raises:
             UsageError: `invalid_argument`: there is no such page.
             PluginError: `plugin_failed` with the class of what its handler raised, or `plugin_stopped`.
         """
         owned = self._owned(page_id)
-        return await self._ask(owned, owned.page.read, cancel)
+        return await self._ask(owned, owned.page.read, cancel, workspace)
 
-    async def act(self, page_id: str, action: str, arguments: JsonObject, cancel: CancelSignal) -> Json:
+    async def act(
+        self,
+        page_id: str,
+        action: str,
+        arguments: JsonObject,
+        cancel: CancelSignal,
+        *,
+        workspace: Path | None = None,
+    ) -> Json:
         """Does what a person asked for on the page. Errors are those of `read`; an unknown action is one too."""
         owned = self._owned(page_id)
         handler = owned.page.actions.get(action)
@@ -188,7 +197,7 @@ class PageRegistry:
                 hint=f"It has: {', '.join(owned.page.actions) or 'none'}.",
                 detail={"page": page_id, "actions": list(owned.page.actions)},
             )
-        return await self._ask(owned, lambda ctx: handler(arguments, ctx), cancel)
+        return await self._ask(owned, lambda ctx: handler(arguments, ctx), cancel, workspace)
 
     def _owned(self, page_id: str) -> OwnedPage:
         owned = self.get(page_id)
@@ -202,14 +211,18 @@ class PageRegistry:
         return owned
 
     async def _ask(
-        self, owned: OwnedPage, handler: Callable[[Any], Awaitable[Json]], cancel: CancelSignal
+        self,
+        owned: OwnedPage,
+        handler: Callable[[Any], Awaitable[Json]],
+        cancel: CancelSignal,
+        workspace: Path | None,
     ) -> Json:
         joined = CancelSource(cancel, owned.lease.signal)
         try:
             with owned.lease.enter():
                 failed = ""
                 try:
-                    return await handler(PageContext(cancel=joined.signal))
+                    return await handler(PageContext(cancel=joined.signal, workspace=workspace))
                 except BaseException as error:
                     if not is_fault(error):
                         raise

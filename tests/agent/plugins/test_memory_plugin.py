@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from inspan.agent.cancelling import CancelSource
+from inspan.agent.commands import run_command
 from inspan.agent.memory.store import MemoryStore
 from inspan.agent.plugins.entries import InlinePlugin
 from inspan.agent.plugins.memory import MemoryConfig, MemoryPlugin
@@ -44,6 +45,24 @@ def test_a_note_that_one_session_keeps_stands_in_the_prompt_and_on_the_page_of_t
             assert (note["name"], note["scope"], note["summary"]) == ("tabs", "workspace", "Tabs, not blanks")
             await agent.pages.act("memory", "delete", {"name": "tabs", "scope": "workspace"}, cancel)
             assert await agent.pages.read("memory", cancel) == {"notes": []}
+
+    asyncio.run(story())
+
+
+def test_the_page_shows_the_notes_of_the_folder_that_the_session_works_in(tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+
+    async def story() -> None:
+        cancel = CancelSource().signal
+        async with open_agent(tmp_path, responder=allow) as agent:
+            session = await agent.new_session(workspace=elsewhere)
+            await session.run(script(SAVE, "---", "say kept"))
+            assert "Tabs, not blanks" in await run_command(agent, session, "pages")
+            assert "Tabs, not blanks" not in await run_command(agent, await agent.new_session(), "pages")
+            note: Any = {"name": "tabs", "scope": "workspace"}
+            await agent.pages.act("memory", "delete", note, cancel, workspace=elsewhere)
+            assert await agent.pages.read("memory", cancel, workspace=elsewhere) == {"notes": []}
 
     asyncio.run(story())
 

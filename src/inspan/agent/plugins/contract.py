@@ -314,9 +314,15 @@ class Prompts(Protocol):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PageContext:
-    """What a page's handlers are given."""
+    """What a page's handlers are given.
+
+    Attributes:
+        cancel: Raised when nobody waits for the answer any more.
+        workspace: The folder of the session in which the page is looked at; None outside of one.
+    """
 
     cancel: CancelSignal
+    workspace: Path | None = None
 
 
 PageAction: TypeAlias = Callable[[JsonObject, PageContext], Awaitable[Json]]

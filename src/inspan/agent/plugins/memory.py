@@ -114,14 +114,15 @@ async def _keep_in_sync(sync: MemorySync, ctx: PluginContext[MemoryConfig]) -> N
 
 
 def _page(store: MemoryStore, ctx: PluginContext[MemoryConfig]) -> Page:
-    async def read(_: PageContext) -> Json:
+    async def read(page: PageContext) -> Json:
         def look() -> list[JsonObject]:
-            return [_shown(note) for scope in (ctx.workspace, None) for note in store.list(scope)]
+            here = page.workspace or ctx.workspace
+            return [_shown(note) for scope in (here, None) for note in store.list(scope)]
 
         return {"notes": await ctx.run_sync(look)}
 
-    async def delete(arguments: JsonObject, _: PageContext) -> Json:
-        scope = None if arguments.get("scope") == "global" else ctx.workspace
+    async def delete(arguments: JsonObject, page: PageContext) -> Json:
+        scope = None if arguments.get("scope") == "global" else page.workspace or ctx.workspace
         await ctx.run_sync(store.delete, str(arguments.get("name", "")), scope)
         return {"deleted": arguments.get("name")}
 
