@@ -1,1 +1,10 @@
-"""Agent Apps in CraftBot. Importing `actions` and calling `register_actions()` registers the tools."""
+"""Agent Apps in CraftBot: importing this registers the tools as actions."""
+
+from __future__ import annotations
+
+from .actions import register_actions
+
+__all__ = ["REGISTERED"]
+
+REGISTERED = register_actions()
+"""The functions of the actions."""

@@ -38,8 +38,10 @@ def _registered(tool: dict[str, Any], decorate: HostAction) -> Any:
     required = set(tool["parameters"]["required"])
 
     def run(input_data: dict[str, Any]) -> dict[str, Any]:
-        given = {key: value for key, value in input_data.items() if key in tool["parameters"]["properties"]}
-        return call_tool(name, given)
+        shapes = tool["parameters"]["properties"]
+        # The host adds keys of its own, and leaves out nothing: what is not given comes as None.
+        given = {key: value for key, value in input_data.items() if key in shapes and value is not None}
+        return call_tool(name, {key: _read(value, shapes[key]["type"]) for key, value in given.items()})
 
     run.__name__ = name
     run.__doc__ = tool["description"]
@@ -59,3 +61,17 @@ def _registered(tool: dict[str, Any], decorate: HostAction) -> Any:
         output_schema=_OUTPUT,
         parallelizable=tool["isReadOnly"],
     )(run)
+
+
+def _read(value: Any, wanted: str) -> Any:
+    """A value that the host gives as text, as what it stands for; what it cannot stand for stays as it is."""
+    if not isinstance(value, str) or wanted == "string":
+        return value
+    if wanted == "boolean":
+        return {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}.get(
+            value.strip().lower(), value
+        )
+    try:
+        return json.loads(value)
+    except ValueError:
+        return value

@@ -22,20 +22,19 @@ def call_tool(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
             input=json.dumps(arguments),
             capture_output=True,
             text=True,
+            encoding="utf-8",
+            errors="replace",
             check=False,
         )
         answer = json.loads(done.stdout)
+        text, code = str(answer["text"]), int(answer["code"])
     except OSError as error:
         said = f"inspan could not be started: {error.strerror or error}. Install it, or set INSPAN_CLI."
         return {"status": "error", "output": said, "exit_code": _NOT_REACHED}
-    except ValueError:
+    except (ValueError, KeyError, TypeError):
         return {
             "status": "error",
             "output": "inspan gave no answer that can be read.",
             "exit_code": _NOT_REACHED,
         }
-    return {
-        "status": "error" if answer.get("isError") else "success",
-        "output": str(answer.get("text", "")),
-        "exit_code": int(answer.get("code", 0)),
-    }
+    return {"status": "error" if answer.get("isError") else "success", "output": text, "exit_code": code}

@@ -1,6 +1,7 @@
 // Agent Apps in OpenClaw: `/agent-app`, `openclaw agent-app`, the tools where the settings want them, and the manager tab.
 // Everything about apps is asked of the program `inspan`; this file only fits it to the host. Node's own modules alone.
 
+import { AsyncLocalStorage } from "node:async_hooks";
 import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
@@ -165,15 +166,18 @@ function textOf(message) {
 /** What the page asks for, by method and path below the API. */
 function managerRoutes(api, inspan) {
   const builds = new Map();
+  // An agent's run is the plugin's own background work, and outlives the request that asked for it: the request's token says
+  // that somebody signed in to the host opened the page, and its route has no scopes that a run could borrow.
+  const inBackground = AsyncLocalStorage.snapshot();
   const known = async (path) => {
     const app = (await inspan.apps()).find((one) => typeof path === "string" && one.path === path);
     if (app) return app;
     throw new Refused(404, "There is no app of that path in the registry.");
   };
   const say = async (folder, message, cwd) => {
-    const run = api.runtime?.subagent?.run;
-    if (!run) throw new Refused(501, "This OpenClaw cannot run an agent for a plugin.");
-    const { runId } = await api.runtime.subagent.run({ sessionKey: sessionOf(folder), message, deliver: false, cwd });
+    if (!api.runtime?.subagent?.run) throw new Refused(501, "This OpenClaw cannot run an agent for a plugin.");
+    const asked = { sessionKey: sessionOf(folder), message, deliver: false, ...(cwd ? { cwd } : {}) };
+    const { runId } = await inBackground(() => api.runtime.subagent.run(asked));
     return { ok: true, runId, sessionKey: sessionOf(folder) };
   };
   const act = async (path, words) => {
@@ -195,7 +199,8 @@ function managerRoutes(api, inspan) {
       const folder = query.get("app") ?? "";
       if (!builds.has(folder)) await known(folder);
       const read = api.runtime?.subagent?.getSessionMessages;
-      const found = read ? await api.runtime.subagent.getSessionMessages({ sessionKey: sessionOf(folder), limit: 100 }) : {};
+      const asked = { sessionKey: sessionOf(folder), limit: 100 };
+      const found = read ? await inBackground(() => api.runtime.subagent.getSessionMessages(asked)) : {};
       const messages = (found.messages ?? [])
         .map((one) => ({ role: String(one?.role ?? ""), text: textOf(one) }))
         .filter((one) => one.text && ["user", "assistant"].includes(one.role));
@@ -304,6 +309,7 @@ function registerManager(api, inspan) {
     description: "Apps that you and the agent share",
     icon: "apps",
     path: PAGE_PATH,
+    requiredScopes: ["operator.write"],
   });
 }
 
