@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from inspan.apps.bindings import binding_names
 from inspan.apps.connecting import connect, disconnect, show_connection
 from inspan.cli.main import main
 from inspan.host.registry import HarnessRegistry
@@ -48,7 +49,9 @@ def test_a_harness_without_a_place_is_refused_with_what_to_do(manifest: Manifest
     with pytest.raises(UsageError) as refused:
         connect(manifest, os.environ)
     assert refused.value.code == "mcp_unsupported"
-    assert refused.value.hint
+    has_binding = manifest.id in binding_names()
+    assert (f"inspan app binding {manifest.id}" in refused.value.hint) == has_binding
+    assert has_binding or "inspan app connect" in refused.value.hint
 
 
 def test_a_folder_that_its_variable_names_is_used(throwaway_home: Path) -> None:

@@ -15,6 +15,8 @@ from inspan.model.errors import UsageError
 from inspan.model.manifest import Manifest
 from inspan.model.mcp import McpPlace
 
+from .bindings import binding_names
+
 __all__ = ["SERVER_NAME", "Connection", "connect", "disconnect", "locate", "show_connection"]
 
 SERVER_NAME = "a2app"
@@ -95,10 +97,13 @@ def show_connection(manifest: Manifest, environ: Mapping[str, str]) -> Connectio
 
 def _place(manifest: Manifest) -> McpPlace:
     if manifest.mcp is None:
+        hint = "`inspan app connect` without a harness lists those that have one."
+        if manifest.id in binding_names():
+            hint = f"It has a plugin for apps: `inspan app binding {manifest.id}` prints its folder."
         raise UsageError(
             f"{manifest.name} has no file for MCP servers that its manifest knows of.",
             code="mcp_unsupported",
-            hint="`inspan app connect` without a harness lists those that have one.",
+            hint=hint,
         )
     return manifest.mcp
 
