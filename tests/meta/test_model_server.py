@@ -127,6 +127,7 @@ def test_a_slow_stream_has_the_asked_number_of_words_and_ends_with_usage(server:
     ("text", "name", "arguments"),
     [
         ("TOOLSHELL [cmd=echo two > two.txt]", "bash", {"command": "echo two > two.txt"}),
+        ('TOOLNAMED [tool=ash] [args={"command": "true"}]', "bash", {"command": "true"}),
         ("TOOLWRITE [path=a/b.txt]", "write", {"filePath": "a/b.txt", "content": "scripted content\n"}),
     ],
 )

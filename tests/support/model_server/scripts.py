@@ -37,6 +37,7 @@ class Marker(StrEnum):
     RECALL = "RECALL"
     TOOLSHELL = "TOOLSHELL"
     TOOLWRITE = "TOOLWRITE"
+    TOOLNAMED = "TOOLNAMED"
     HANG = "HANG"
     QUOTA = "QUOTA"
     AUTHFAIL = "AUTHFAIL"
@@ -111,6 +112,8 @@ def answer_to(asked: Asked) -> Answer:
             return Answer(text="I was told: " + " | ".join(asked.user_texts[:-1]))
         case Marker.TOOLSHELL | Marker.TOOLWRITE:
             return _tool_answer(asked, marker, options)
+        case Marker.TOOLNAMED:
+            return _named_answer(asked, options)
         case Marker.HANG:
             return Answer(text="A scripted answer that never ends", is_endless=True)
         case Marker.QUOTA:
@@ -126,12 +129,25 @@ def words_of(text: str) -> list[str]:
     return re.findall(r"\s*\S+\s*$|\s*\S+", text)
 
 
+def _named_answer(asked: Asked, options: dict[str, str]) -> Answer:
+    """Calls the tool whose name ends as `tool` says, whatever the client put before it, with the JSON of `args`."""
+    tool = next((tool for tool in asked.tools if tool.name.endswith(options["tool"])), None)
+    if tool is None:
+        return _no_such_tool(asked)
+    call = Call(name=tool.name, arguments=json.loads(options.get("args", "{}")))
+    return Answer(text="One scripted tool call.", call=call)
+
+
+def _no_such_tool(asked: Asked) -> Answer:
+    offered = ", ".join(tool.name for tool in asked.tools) or "none"
+    return Answer(text=f"NO-SUCH-TOOL among those offered: {offered}")
+
+
 def _tool_answer(asked: Asked, marker: Marker, options: dict[str, str]) -> Answer:
     is_shell = marker is Marker.TOOLSHELL
     tool = shell_tool(asked.tools) if is_shell else write_tool(asked.tools)
     if tool is None:
-        offered = ", ".join(tool.name for tool in asked.tools) or "none"
-        return Answer(text=f"NO-SUCH-TOOL among those offered: {offered}")
+        return _no_such_tool(asked)
     if is_shell:
         command = options.get("cmd", "echo scripted > scripted-shell.txt")
         if task := _TASK.search(asked.last_user_text):
