@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import signal
 import socket
@@ -16,6 +17,7 @@ from pathlib import Path
 import pytest
 
 from inspan.apps.model.operations import operations_from_wire
+from support.apps.programs import a2app, agent_app, home_for_test, scaffolded
 from support.apps.served import Served
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "apps-write.md"
@@ -86,6 +88,33 @@ def test_beside_it_stand_a_private_token_and_what_can_be_done(here: Served, fold
     assert problems == []
     assert [operation.name for operation in operations] == ["finish", "forget-done", "plan-the-day"]
     assert operations[0].applies_when == {"field": "done", "ne": True}
+
+
+@pytest.mark.requirement("P2", "P9", "P10")
+def test_the_app_of_the_page_is_operated_by_its_address_and_served_from_a_scaffolded_folder(
+    folder: Path, here: Served
+) -> None:
+    with home_for_test() as ground, scaffolded(ground, "errands") as kept:
+        walked = a2app(f"http://127.0.0.1:{here.port}", "home", "errands")
+        assert (walked.status, "entity home/errands" in walked.out) == (0, True)
+        (kept / "app.py").write_bytes((folder / "app.py").read_bytes())
+        served = agent_app(str(kept), "serve")
+        assert served.status == 0, served.err
+        made = a2app(str(kept), "data", "errands", "create", "--title", "Milk", "--due", "tomorrow")
+        assert made.status == 0, made.err
+        assert re.fullmatch(r"\d{4}-\d\d-\d\d", made.json["due"])
+        os.environ["A2APP_TOKEN"] = here.token
+        address = f"http://127.0.0.1:{here.port}"
+        made = a2app(address, "data", "errands", "create", "--title", "Bread")
+        assert made.status == 0, made.err
+
+
+def test_a_folder_without_a_manifest_is_said_to_be_none_and_how_to_make_one(folder: Path) -> None:
+    with home_for_test():
+        said = a2app(str(folder))
+        assert said.status == 2
+        assert f"next: agent-app {folder} scaffold\n" in said.err
+        assert "next: agent-app list\n" in a2app("nosuch").err
 
 
 def test_the_app_of_the_page_is_about_as_long_as_it_promises() -> None:

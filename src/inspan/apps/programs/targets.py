@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
@@ -103,7 +104,9 @@ def find_target(ref: str, registry: Registry, *, takes_url: bool) -> Target:
     if not rows:
         raise Misused(
             f"There is no app {printable(ref, longest=200)!r}: no folder with a manifest.json, and no registered id or name.",
-            hint="See what there is with: agent-app list",
+            hint=f"{command_line('agent-app', ref, 'scaffold')}\nagent-app list"
+            if os.path.isdir(ref)
+            else "agent-app list",
         )
     if not has_manifest(rows[0].path):
         raise Misused(

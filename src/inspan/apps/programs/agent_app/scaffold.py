@@ -61,6 +61,11 @@ def scaffold(place: str, words: Words, registry: Registry) -> int:
         value = _make(made, blueprint, title, port, registry)
     except BaseException as error:
         made.undo(registry)
+        if isinstance(error, FileExistsError):
+            raise Rejected(
+                f"{error.filename} is there already, and the app would need one of its own.",
+                hint="Scaffold into an empty folder, then put your file in the place of the one that is made there.",
+            ) from error
         if isinstance(error, OSError):
             raise Rejected(f"{folder} cannot be written: {error.strerror or error}.") from error
         raise
