@@ -45,7 +45,9 @@ def expected_files() -> dict[Path, str]:
             "keywords": ["apps", "agents", "a2app"],
             "skills": "./skills/",
             "commands": "./commands/",
-            "mcpServers": {"a2app": {"command": "inspan", "args": ["app", "mcp"]}},
+            "mcpServers": {
+                "a2app": {"command": "inspan", "args": ["app", "mcp", "--profile", "claude-code"]}
+            },
         }
     )
     found[Path("claude-code/.claude-plugin/marketplace.json")] = _json(
