@@ -10,7 +10,7 @@ from typing import Any, cast
 
 from .client import AppClient, AppUnreachable, JsonObject
 from .files import read_json
-from .folder import Folder
+from .folder import Folder, is_of_another
 from .processes import is_same_process
 
 __all__ = ["bridge_record", "code_files", "work_of"]
@@ -56,7 +56,11 @@ def bridge_record(folder: Folder) -> JsonObject:
         return {}
     record = dict(cast("dict[str, Any]", value)) if isinstance(value, dict) else {}
     pid, birth = record.get("pid"), record.get("birth")
-    if not isinstance(pid, int) or isinstance(pid, bool):
+    if (
+        not isinstance(pid, int)
+        or isinstance(pid, bool)
+        or is_of_another(record, folder.state / "bridge.json")
+    ):
         return {}
     record["isLive"] = is_same_process(pid, birth if isinstance(birth, str) else "")
     return record

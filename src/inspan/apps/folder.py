@@ -14,7 +14,7 @@ from .files import read_json
 from .ports import FIRST_PORT, is_port
 from .processes import is_same_process
 
-__all__ = ["AppRecord", "Folder", "has_manifest", "mark_of", "open_folder", "read_record"]
+__all__ = ["AppRecord", "Folder", "has_manifest", "is_of_another", "mark_of", "open_folder", "read_record"]
 
 JsonObject = dict[str, Any]
 
@@ -156,6 +156,12 @@ def mark_of(folder: Path) -> str:
     return f"{found.st_dev:x}:{found.st_ino:x}"
 
 
+def is_of_another(record: JsonObject, path: Path) -> bool:
+    """Whether what stands in a file of an app's `.a2app` was written for another folder, of which this is a copy."""
+    written: object = record.get("folder")
+    return isinstance(written, str) and written != mark_of(path.parent.parent)
+
+
 def read_record(path: Path) -> AppRecord | None:
     """The record of a process in an app's `.a2app`; None where there is none or it says nothing that can be used.
 
@@ -169,7 +175,7 @@ def read_record(path: Path) -> AppRecord | None:
     pid, port, birth = raw.get("pid"), raw.get("port"), raw.get("birth")
     if not isinstance(pid, int) or isinstance(pid, bool) or pid < 1 or not is_port(port):
         return None
-    if isinstance(raw.get("folder"), str) and raw["folder"] != mark_of(path.parent.parent):
+    if is_of_another(raw, path):
         return None
     return AppRecord(
         pid=pid,

@@ -7,6 +7,7 @@ import errno
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -223,6 +224,23 @@ def test_a_record_whose_pid_is_somebody_elses_by_now_ends_nobody(ground: Ground)
         assert ground.record() is None
     finally:
         stranger.communicate(b"\n")
+
+
+@pytest.mark.requirement("P29", "P36")
+def test_a_copy_of_an_app_knows_nothing_of_the_bridge_of_the_other_and_ends_it_not(ground: Ground) -> None:
+    bridge = ground.start_bridge()
+    until(lambda: ground.record() is not None, "the record")
+    copy = ground.root / "copy"
+    shutil.copytree(ground.folder, copy)
+    try:
+        said = ground.bridge("status", folder=copy).json
+        assert (said["running"], said["agentWork"]["state"]) == (None, "absent")
+        assert ground.bridge("stop", folder=copy).json == {"ok": True, "stopped": None}
+        assert bridge.poll() is None
+        assert not (copy / ".a2app" / "bridge.json").exists()
+        assert ground.bridge("status").json["running"]["pid"] == bridge.pid
+    finally:
+        ground.bridge("stop")
 
 
 @pytest.mark.requirement("P36")

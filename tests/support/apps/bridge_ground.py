@@ -255,10 +255,10 @@ class Ground:
         route = {"mode": "headless", "command": str(self.root / "agent"), "args": ["{prompt}"]}
         return {**route, "env": ["ISP_AGENT_LOG"], **more}
 
-    def bridge(self, *words: str, environ: dict[str, str] | None = None) -> Ran:
+    def bridge(self, *words: str, environ: dict[str, str] | None = None, folder: Path | None = None) -> Ran:
         """Runs `agent-app APP bridge …` to its end."""
         done = subprocess.run(
-            self._words(words),
+            self._words(words, folder),
             env={**self.environ, **(environ or {})},
             capture_output=True,
             text=True,

@@ -9,7 +9,7 @@ import msgspec
 
 from inspan.apps.client import JsonObject
 from inspan.apps.files import read_json, write_json
-from inspan.apps.folder import Folder
+from inspan.apps.folder import Folder, is_of_another, mark_of
 from inspan.apps.processes import end_tree, is_same_process
 
 from .agent_run import end_group
@@ -103,14 +103,17 @@ class Record:
         self.path: Path = folder.state / "bridge.json"
 
     def read(self) -> BridgeRecord | None:
-        """What it says; `None` where there is none, or nothing that can be used."""
+        """What it says; `None` where there is none, or nothing that can be used.
+
+        One that came along when the app was copied speaks of the other app's bridge, and does not count.
+        """
         try:
             value = read_json(self.path)
         except (OSError, ValueError):
             return None
         raw = cast(JsonObject, value) if isinstance(value, dict) else {}
         pid = _pid(raw.get("pid"))
-        if pid is None:
+        if pid is None or is_of_another(raw, self.path):
             return None
         interval = raw.get("intervalMs")
         return BridgeRecord(
@@ -128,7 +131,7 @@ class Record:
 
     def write(self, record: BridgeRecord) -> None:
         """Replaces it."""
-        write_json(self.path, record.to_wire())
+        write_json(self.path, {**record.to_wire(), "folder": mark_of(self.path.parent.parent)})
 
     def clear(self, *, pid: int | None = None) -> None:
         """Removes it; with `pid` only if it is still that process's. Calling it twice is safe."""
