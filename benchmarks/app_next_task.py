@@ -92,6 +92,7 @@ def _waiting(app: AppGround) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
         [find_program("a2app"), app.ref, "tasks", "next", "--wait", _WAIT_MS],
         stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
         env=app.environment,
     )
 
