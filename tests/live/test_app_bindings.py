@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 import pytest
 
 from support.apps.bindings import BINDINGS, TOOL_NAMES, read_bridge_profiles
-from support.live import hermes, pi
+from support.live import claude, hermes, openclaw, pi
 from support.live.arena import Arena
 from support.live.install import install
 from support.live.netns import Namespace
@@ -160,3 +161,63 @@ def test_the_real_registry_of_dsh_takes_every_tool_and_what_comes_late(
     ]
     assert dsh["left"] == {"tools": 0, "skills": 0, "routes": 0}
     assert "bridge profile: none. dsh cannot be run once" in dsh["stderr"]
+
+
+def openclaw_says(ready: ReadyTarget, *words: str) -> str:
+    done = ready.arena.run([str(ready.installed.program), *words], timeout_s=120)
+    assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
+    return done.stdout
+
+
+@LARGE
+@pytest.mark.requirement("P20", "P23")
+@pytest.mark.parametrize("ready", [pytest.param(openclaw.TARGET, id="openclaw")], indirect=True)
+def test_openclaw_loads_the_plugin_and_its_gateway_serves_the_manager(ready: ReadyTarget) -> None:
+    arena = ready.arena
+    openclaw_says(ready, "plugins", "install", str(BINDINGS / "openclaw"), "--force", "--accept-capabilities")
+    looked = json.loads(openclaw_says(ready, "plugins", "inspect", "agent-apps", "--runtime", "--json"))
+    assert (looked["plugin"]["status"], looked["diagnostics"]) == ("loaded", [])
+    assert looked["plugin"]["toolNames"] == []
+    openclaw_says(ready, "config", "set", "plugins.entries.agent-apps.config.tools", "all")
+    looked = json.loads(openclaw_says(ready, "plugins", "inspect", "agent-apps", "--runtime", "--json"))
+    assert (looked["plugin"]["toolNames"], looked["diagnostics"]) == (TOOL_NAMES, [])
+    assert json.loads(openclaw_says(ready, "agent-app", "made", "scaffold", "--name", "Made"))["ok"] is True
+    (app,) = json.loads(openclaw_says(ready, "agent-app", "list", "--json"))["apps"]
+
+    gateway = arena.start(openclaw.gateway_words(ready.installed.program), is_piped=False)
+    try:
+        done = arena.run([sys.executable, "-c", openclaw.VISIT, app["path"]], timeout_s=240)
+        assert done.returncode == 0, done.stderr
+        seen = last_json(done.stdout)
+    finally:
+        gateway.terminate()
+        gateway.wait(timeout=60)
+    assert seen["unsigned"] == 401
+    assert seen["served"][0] == 200
+    assert seen["apps"]["apps"][0]["status"] == "running"
+    assert seen["stopped"][0] == 200
+    assert seen["sent"][0] == 200, seen["sent"]
+    assert [one["role"] for one in seen["session"]["messages"]][:2] == ["user", "assistant"], seen["session"]
+    assert seen["session"]["messages"][0]["text"].endswith("PLAIN well done")
+    assert "PLAIN-ANSWER" in seen["session"]["messages"][1]["text"]
+    assert "PLAIN well done" in json.dumps(arena.model.lines())
+
+
+@pytest.mark.opt_in("INSPAN_LIVE_PROPRIETARY")
+@pytest.mark.requirement("P17", "P23")
+@pytest.mark.parametrize("ready", [pytest.param(claude.TARGET, id="claude-code")], indirect=True)
+def test_claude_code_takes_the_folder_as_a_marketplace_and_its_plugin_s_server_runs(
+    ready: ReadyTarget,
+) -> None:
+    arena, program, folder = ready.arena, str(ready.installed.program), str(BINDINGS / "claude-code")
+    validated = arena.run([program, "plugin", "validate", folder])
+    assert validated.returncode == 0, validated.stdout
+    for words in (["marketplace", "add", folder], ["install", "agent-apps@inspan"]):
+        done = arena.run([program, "plugin", *words])
+        assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
+    detailed = arena.run([program, "plugin", "details", "agent-apps"])
+    assert [name for name in SKILLS if name not in detailed.stdout] == []
+    listed = arena.run([program, "mcp", "list"])
+    assert "a2app" in listed.stdout, f"{listed.stdout}\n{listed.stderr}"
+    assert "Connected" in listed.stdout, f"{listed.stdout}\n{listed.stderr}"
+    assert [one["id"] for one in read_bridge_profiles(arena.home / ".a2app")["harnesses"]] == ["claude"]
