@@ -120,3 +120,6 @@ def test_the_command_line_of_the_wheel_knows_harnesses_and_tools(installed: Path
         tools = json.loads(_run(installed, home, "inspan.cli.main", "app", "tools", "--json"))
         assert len(tools) == 17
         assert "not connected" in _run(installed, home, "inspan.cli.main", "app", "connect")
+        for binding in sorted(path for path in (ROOT / "bindings").iterdir() if path.is_dir()):
+            said = _run(installed, home, "inspan.cli.main", "app", "binding", binding.name)
+            assert said.strip() == str(installed / "inspan" / "bindings" / binding.name)

@@ -116,7 +116,7 @@ def promote(folder: Folder, registry: Registry, *, warn: Callable[[str], None]) 
         if backup is not None:
             warn(f"the app as it was served before is in the backup {backup.id}")
             back = f"Put it back: agent-app APP restore {backup.id}, then agent-app APP serve"
-            hint = f"{fault.hint} {back}".strip()
+            hint = f"{fault.hint}\n{back}".strip()
             raise Rejected(fault.message, hint=hint, fields=fault.fields) from None
         raise
 

@@ -85,6 +85,7 @@ def test_status_says_what_would_be_used_what_runs_and_what_waits(ground: Ground)
     assert said["config"] == str(ground.home / "harnesses.json")
     assert "scripted" in said["profiles"]
     assert "No bridge runs" in ran.err
+    assert f"  next: agent-app {ground.folder} bridge start\n" in ran.err
 
     idle(ground)
     running = ground.bridge("status")

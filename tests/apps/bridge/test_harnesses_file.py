@@ -72,6 +72,18 @@ def test_of_two_entries_with_one_id_the_later_one_counts(tmp_path: Path) -> None
 
 
 @pytest.mark.requirement("P27")
+def test_a_key_that_is_missing_is_said_to_be(tmp_path: Path) -> None:
+    for route, at in (
+        ({"mode": "headless", "command": "x", "input": "stdin"}, "args must be an array"),
+        ({"mode": "headless", "args": ["{prompt}"]}, "command must be a string that is not blank"),
+    ):
+        file = tmp_path / "harnesses.json"
+        file.write_text(json.dumps({"version": 1, "harnesses": [{"id": "x", "routes": [route]}]}))
+        with pytest.raises(Rejected, match=rf"routes\[0\]\.{at}, and is missing\.$"):
+            read(file)
+
+
+@pytest.mark.requirement("P27")
 @pytest.mark.parametrize(
     ("route", "at"),
     [

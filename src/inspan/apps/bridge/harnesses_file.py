@@ -33,6 +33,7 @@ __all__ = ["HarnessesFile", "is_loopback", "read_harnesses", "read_profile"]
 LARGEST_FILE_BYTES = 1 << 20
 
 _LEAST_TIMEOUT_MS = 1_000
+_MISSING = ", and is missing"
 _MOST_MS = 7 * 24 * 3600 * 1000
 
 T = TypeVar("T")
@@ -237,7 +238,7 @@ def _object(here: _Place, value: object, *, what: str = "must be an object") -> 
 
 def _array(here: _Place, value: object) -> list[object]:
     if not isinstance(value, list):
-        raise here.wrong("must be an array")
+        raise here.wrong("must be an array" + _MISSING * (value is None))
     return cast("list[object]", value)
 
 
@@ -249,7 +250,7 @@ def _string(here: _Place, value: object) -> str:
 
 def _text(here: _Place, value: object) -> str:
     if not isinstance(value, str) or not value.strip() or "\0" in value:
-        raise here.wrong("must be a string that is not blank")
+        raise here.wrong("must be a string that is not blank" + _MISSING * (value is None))
     return value
 
 

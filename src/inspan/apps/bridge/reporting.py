@@ -7,6 +7,8 @@ from inspan.apps.client import JsonObject
 from inspan.apps.folder import Folder
 from inspan.apps.ports import base_url_of, who_answers
 from inspan.apps.programs.screen import note, print_json, printable
+from inspan.apps.programs.words import command_line
+from inspan.apps.registry import a2app_home
 
 from .journal import last_lines
 from .ladder import NO_RUNG
@@ -56,6 +58,8 @@ def status(folder: Folder, *, harness: str | None) -> int:
         )
     else:
         note("No bridge runs. A rung that can be used delivers nothing by itself: `bridge start` does.")
+        if route is not None:
+            note(f"  next: {command_line('agent-app', str(folder.path), 'bridge', 'start')}")
     for line in last_lines(folder.state / "bridge.log", _LOG_LINES):
         note(f"  log: {line}")
     return 0
@@ -72,4 +76,8 @@ def tell_ladder(profile: Profile | None, ladder: list[JsonObject], *, is_usable:
         mark = "can be used" if rung["available"] else "cannot be used"
         note(f"  {rung['mode']}: {mark}. {printable(rung['detail'], longest=400)}")
     if not is_usable:
-        note(f"  none: {NO_RUNG}" + ("" if profile else " Install a harness, or write a profile of one."))
+        place = printable(a2app_home() / "harnesses.json")
+        note(
+            f"  none: {NO_RUNG}"
+            + ("" if profile else f" Install a harness, or write a profile into {place}.")
+        )
