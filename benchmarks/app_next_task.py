@@ -65,11 +65,16 @@ def run(scale: Scale) -> list[Figure]:
 def _time_to_take_us(app: AppGround, after_s: float) -> int:
     with _waiting(app) as program:
         time.sleep(_SETTLED_S + after_s)
+        assert program.poll() is None, "it did not wait"
         began_ns = app.trigger("work")
         assert program.stdout is not None
         line = program.stdout.readline()
         ended_ns = time.monotonic_ns()
-    assert json.loads(line)["claimed"] is True
+    taken = json.loads(line)
+    assert taken["claimed"] is True
+    # Or its lease would end, and a later wait would find it there already.
+    close = [find_program("a2app"), app.ref, "tasks", "complete", taken["task"]["id"], "--result", "{}"]
+    subprocess.run(close, stdout=subprocess.DEVNULL, env=app.environment, check=True)
     return (ended_ns - began_ns) // 1000
 
 
@@ -84,6 +89,7 @@ def _idle_shares(app: AppGround, seconds: float) -> tuple[float, float]:
             100 * (_cpu_s(pid) - one) / passed_s
             for pid, one in zip((program.pid, app.pid), used, strict=True)
         ]
+        assert program.poll() is None, "it did not wait"
         program.terminate()
     return shares[0], shares[1]
 
