@@ -169,6 +169,8 @@ class Terminal:
         self.seen = b""
         self.pid, self._file = os.forkpty()
         if self.pid == 0:
+            # A shell that runs the tests in its background has Ctrl-C ignored by all that they start.
+            signal.signal(signal.SIGINT, signal.SIG_DFL)
             with suppress(OSError):
                 os.execve(  # noqa: S606 - the child's own program
                     sys.executable,
@@ -256,11 +258,11 @@ def test_control_c_stops_the_turn_and_the_conversation_goes_on(terminal: Termina
 
 
 def test_it_tells_its_terminal_what_it_does(terminal: Terminal) -> None:
-    terminal.until("\x1b]7501;state=idle:app=inspan\x1b\\")
+    terminal.until("\x1b]7501;state=idle:app=inspan\x1b\\", "> ")
     terminal.type(typed(script('call write {"path": "a.txt", "content": "x"}', "---", "say over")))
     terminal.until("state=working", "state=blocked:app=inspan:kind=permission", "allow?")
     terminal.type("n\r")
-    terminal.until("state=working", "state=done", "state=idle")
+    terminal.until("state=working", "state=done", "state=idle", "> ")
     terminal.type("\x04")
     assert terminal.ended() == 0
     assert b"state=clear" in terminal.seen

@@ -13,11 +13,24 @@ from inspan.holder import wire
 from inspan.model.errors import ERROR_CODES
 
 ROOM = Path(inspan.__file__).parent
-# The holder's program speaks a protocol with words of its own; `inspan.holder.wire` makes our codes of them.
-SOURCES = [one for one in sorted(ROOM.rglob("*.py")) if "holder/program/" not in one.as_posix()]
+# The holder's program speaks a protocol with words of its own; `inspan.holder.wire` makes our codes of them. So does an
+# app, whose codes are values on its wire (`apps/model/envelope.py`); what tells harnesses of apps has ours.
+_OWN_WORDS = (
+    "holder/program/",
+    "apps/model/",
+    "apps/server/",
+    "apps/programs/",
+    "apps/examples/",
+    "apps/bridge/",
+)
+SOURCES = [
+    one
+    for one in sorted(ROOM.rglob("*.py"))
+    if not any(f"{ROOM.name}/{words}" in one.as_posix() for words in _OWN_WORDS)
+]
 
-# A broken protocol is told in an event with words of its own (`content.ProtocolFault`).
-WITH_OWN_CODES = {"ProtocolFault"}
+# A broken protocol and a call for attention are told in events with words of their own.
+WITH_OWN_CODES = {"ProtocolFault", "AttentionRaised"}
 
 
 def _strings(node: ast.AST) -> Iterator[str]:

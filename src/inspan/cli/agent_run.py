@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import signal
 import sys
+from collections.abc import Generator
+from contextlib import contextmanager
 
 import msgspec
 
 from inspan.agent.engine.contract import StopReason
-from inspan.agent.permissions.values import Answer
+from inspan.agent.permissions.values import Answer, PermissionQuestion
 from inspan.agent.program_status import ProgramStatus
 from inspan.agent.session import Session
 
 from .agent_opening import open_agent, open_session
 from .agent_showing import TurnShow, ask_person, usage_words
-from .agent_thread import AgentThread, Asked, Over
+from .agent_thread import AgentThread, Asked, Interrupted, Over
 from .arguments import Namespace
 from .context import Context
 from .exits import Exit
@@ -76,12 +79,12 @@ def follow_turn(
         InspanError: The turn could not be begun or kept.
         KeyboardInterrupt: The second Ctrl-C.
     """
-    thread.begin(session, prompt)
-    status.report("working")
     is_stopping = False
-    try:
-        while True:
-            try:
+    with _interrupts_told(thread):
+        thread.begin(session, prompt)
+        status.report("working")
+        try:
+            while True:
                 happening = thread.happenings.get()
                 match happening:
                     case Over(error=error):
@@ -89,27 +92,53 @@ def follow_turn(
                         if error is not None:
                             raise error
                         return
+                    case Interrupted():
+                        if is_stopping:
+                            raise KeyboardInterrupt
+                        is_stopping = True
+                        show.finish()
+                        context.output.remark(dim("stopping the turn; Ctrl-C again leaves"))
+                        thread.cancel(session)
                     case Asked(question=question, answer=answer):
                         show.finish()
                         status.report("blocked", kind="permission")
-                        try:
-                            answer(ask_person(context.output, question, input))
-                        except KeyboardInterrupt:
-                            answer(Answer.CANCELLED)
-                            raise
+                        answer(_asked(context, thread, question))
                         status.report("working")
                     case _ if not context.output.is_json:
                         show.show(happening)
                     case _:
                         show.take(happening)
-            except KeyboardInterrupt:
-                if is_stopping:
-                    raise
-                is_stopping = True
-                show.finish()
-                context.output.remark(dim("stopping the turn; Ctrl-C again leaves"))
-                thread.cancel(session)
+        finally:
+            is_failed = show.ended is None or show.ended.stop_reason is StopReason.FAILED
+            status.report("error" if is_failed else "done")
+
+
+def _asked(context: Context, thread: AgentThread, question: PermissionQuestion) -> Answer:
+    """What the person answers; Ctrl-C stops the turn instead."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        return ask_person(context.output, question, input)
+    except KeyboardInterrupt:
+        context.output.line()
+        thread.happenings.put(Interrupted())
+        return Answer.CANCELLED
     finally:
-        status.report(
-            "error" if show.ended is None or show.ended.stop_reason is StopReason.FAILED else "done"
-        )
+        signal.signal(signal.SIGINT, before)
+
+
+@contextmanager
+def _interrupts_told(thread: AgentThread) -> Generator[None]:
+    """Has Ctrl-C come as a happening, so that it breaks nothing off half way. Where it is ignored, it stays ignored."""
+    before = signal.getsignal(signal.SIGINT)
+    if before is signal.SIG_IGN:
+        yield
+        return
+
+    def tell(_: int, __: object) -> None:
+        thread.happenings.put(Interrupted())
+
+    signal.signal(signal.SIGINT, tell)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)

@@ -14,7 +14,7 @@ from inspan.agent.events import SessionEvent
 from inspan.agent.permissions.values import Answer, PermissionQuestion, Responder
 from inspan.agent.session import Session
 
-__all__ = ["AgentThread", "Asked", "Over"]
+__all__ = ["AgentThread", "Asked", "Interrupted", "Over"]
 
 _T = TypeVar("_T")
 _END_S = 20.0
@@ -25,6 +25,10 @@ class Asked(NamedTuple):
 
     question: PermissionQuestion
     answer: Callable[[Answer], None]
+
+
+class Interrupted(NamedTuple):
+    """The person pressed Ctrl-C."""
 
 
 class Over(NamedTuple):
@@ -44,7 +48,8 @@ class AgentThread:
     def __init__(
         self, create: Callable[[Responder | None], Coroutine[Any, Any, Agent]], *, asks: bool
     ) -> None:
-        self.happenings: queue.Queue[SessionEvent | Asked | Over] = queue.Queue()
+        # A simple queue can be put into by a signal's handler at any instant.
+        self.happenings: queue.SimpleQueue[SessionEvent | Asked | Interrupted | Over] = queue.SimpleQueue()
         self._create = create
         self._asks = asks
         self._loop = asyncio.new_event_loop()

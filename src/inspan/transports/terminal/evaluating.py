@@ -101,14 +101,21 @@ class _Compiled(msgspec.Struct, frozen=True, kw_only=True):
 class RuleBook:
     """The rules of one console, ready to be asked. Used by one owner at a time."""
 
-    def __init__(self, rules: ScreenRules, *, processor_time: Callable[[], float] = time.thread_time) -> None:
-        """Compile the rules.
+    def __init__(
+        self,
+        rules: ScreenRules,
+        *,
+        budget_s: float = RULE_BUDGET_S,
+        processor_time: Callable[[], float] = time.thread_time,
+    ) -> None:
+        """Compile the rules; one that takes more than `budget_s` of the processor for a look is not tried any more.
 
         Raises:
             ManifestError: A pattern cannot be used; the message names its rule.
         """
         ordered = sorted(rules.rules, key=lambda rule: -rule.priority)
         self._rules = tuple(_compile(rule) for rule in ordered)
+        self._budget_s = budget_s
         self._processor_time = processor_time
         self._suspended: set[str] = set()
 
@@ -131,7 +138,7 @@ class RuleBook:
             match, why = look.try_rule(compiled)
             ended = self._processor_time()
             begun, passed_s = ended, ended - begun
-            if passed_s > RULE_BUDGET_S:
+            if passed_s > self._budget_s:
                 self._suspended.add(rule.name)
                 match, why = None, "it took too long, and is not tried any more"
             if match is not None:
