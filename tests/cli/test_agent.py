@@ -248,7 +248,7 @@ def test_a_conversation_streams_asks_obeys_and_is_kept(terminal: Terminal, works
 def test_control_c_stops_the_turn_and_the_conversation_goes_on(terminal: Terminal) -> None:
     terminal.until("> ")
     terminal.type(typed(script("say begun", "wait forever")))
-    terminal.until("begun")
+    terminal.until("state=working", "begun")
     terminal.type("\x03")
     terminal.until("cancelled", "> ")
     terminal.type("still there?\r")

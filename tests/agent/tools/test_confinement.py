@@ -190,12 +190,21 @@ def test_who_swaps_a_folder_for_a_link_meanwhile_gets_nothing_out_and_nothing_ch
     confinement = Confinement(work)
     stop = threading.Event()
 
+    def put(source: str) -> None:
+        while True:
+            try:
+                os.rename(work / source, work / "sub")
+            except OSError:  # the writer made the folder that was missing for a moment
+                shutil.rmtree(work / "sub", ignore_errors=True)
+            else:
+                return
+
     def swap() -> None:
         while not stop.is_set():
             os.rename(work / "sub", work / "kept")
-            os.rename(work / "other", work / "sub")
+            put("other")
             os.rename(work / "sub", work / "other")
-            os.rename(work / "kept", work / "sub")
+            put("kept")
 
     swapper = threading.Thread(target=swap)
     swapper.start()
