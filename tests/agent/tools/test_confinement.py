@@ -217,7 +217,10 @@ def test_who_swaps_a_folder_for_a_link_meanwhile_gets_nothing_out_and_nothing_ch
                 place = confinement.find("sub/made.txt", for_writing=True)
                 with confinement.open_parent(place, make=True) as (folder, name):
                     os.close(os.open(name, os.O_CREAT | os.O_WRONLY, dir_fd=folder))
-            except (ToolProblem, FileNotFoundError):  # refused, or the folder that it made was taken away again
+            except (
+                ToolProblem,
+                FileNotFoundError,
+            ):  # refused, or the folder that it made was taken away again
                 refused += 1
     finally:
         stop.set()
