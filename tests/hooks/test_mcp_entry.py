@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inspan.hooks.mcp_entry import Entry, McpMergeError, add_server, has_server, remove_server
+from inspan.hooks.mcp_entry import Entry, MergeError, add_server, has_server, remove_server
 from inspan.model.mcp import McpPlace
 
 JSON = McpPlace(path="/f")
@@ -90,7 +90,7 @@ def test_yaml_gets_a_block_of_its_own(text: str) -> None:
 
 
 def test_yaml_with_servers_of_its_own_is_left_to_a_person_who_is_given_the_lines() -> None:
-    with pytest.raises(McpMergeError) as refused:
+    with pytest.raises(MergeError) as refused:
         add_server(YAML, "servers:\n  other: {}\n", OURS)
     assert refused.value.lines.startswith("servers:\n  ours:\n    command:")
 
@@ -107,7 +107,7 @@ def test_yaml_with_servers_of_its_own_is_left_to_a_person_who_is_given_the_lines
 def test_a_server_of_that_name_that_is_not_ours_is_neither_replaced_nor_removed(
     place: McpPlace, text: str
 ) -> None:
-    with pytest.raises(McpMergeError, match="not ours"):
+    with pytest.raises(MergeError, match="not ours"):
         add_server(place, text, OURS)
     assert remove_server(place, text, "ours") == text
 
@@ -125,7 +125,7 @@ def test_a_server_of_that_name_that_is_not_ours_is_neither_replaced_nor_removed(
     ],
 )
 def test_a_file_that_cannot_be_read_is_left_alone(place: McpPlace, text: str) -> None:
-    with pytest.raises(McpMergeError):
+    with pytest.raises(MergeError):
         add_server(place, text, OURS)
 
 
@@ -147,7 +147,7 @@ def test_whatever_json_was_there_is_there_again_byte_for_byte(
     text = json.dumps(document, indent=indent)
     try:
         added = add_server(place, text, OURS)
-    except McpMergeError:
+    except MergeError:
         assert not isinstance(document.get(place.under[0], {}), dict) or len(place.under) > 1
         return
     kept = json.loads(added)

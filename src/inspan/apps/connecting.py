@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 
 from inspan.hooks.files import change_file, is_tracked, read_file
-from inspan.hooks.mcp_entry import Entry, McpMergeError, add_server, has_server, remove_server
+from inspan.hooks.mcp_entry import Entry, MergeError, add_server, has_server, remove_server
 from inspan.model.errors import UsageError
 from inspan.model.manifest import Manifest
 from inspan.model.mcp import McpPlace
@@ -111,7 +111,7 @@ def _place(manifest: Manifest) -> McpPlace:
 def _merged(path: Path, merge: Callable[[], str]) -> str:
     try:
         return merge()
-    except McpMergeError as error:
+    except MergeError as error:
         lines = f" Put this into it yourself:\n{error.lines}" if error.lines else ""
         is_taken = "not ours" in str(error)
         raise UsageError(
@@ -151,5 +151,5 @@ def _shown(manifest: Manifest, place: McpPlace, path: Path, *, is_changed: bool 
 def _is_in(path: Path, place: McpPlace, text: str) -> bool:
     try:
         return has_server(place, text, SERVER_NAME)
-    except McpMergeError as error:
+    except MergeError as error:
         raise UsageError(f"{path} cannot be read: {error}.", code="hooks_file_invalid") from error

@@ -2,9 +2,49 @@
 
 from __future__ import annotations
 
-from .json_text import Node
+from .json_text import JsonTextError, Node, read_json_text
 
-__all__ = ["cut", "put_element", "put_member"]
+__all__ = ["MergeError", "cut", "put_element", "put_member", "reach", "read_object"]
+
+
+class MergeError(Exception):
+    """The text cannot be changed; its words say why. `lines` is what a person can put in by hand, if that helps."""
+
+    def __init__(self, message: str, lines: str = "") -> None:
+        super().__init__(message)
+        self.lines = lines
+
+
+def read_object(text: str) -> Node:
+    """The object that a text is.
+
+    Raises:
+        MergeError: It is none.
+    """
+    try:
+        root = read_json_text(text)
+    except (JsonTextError, RecursionError) as error:
+        raise MergeError(f"it is no JSON: {error}") from error
+    if root.kind != "object":
+        raise MergeError("it holds no object")
+    return root
+
+
+def reach(under: tuple[str, ...], root: Node) -> tuple[Node, tuple[str, ...]]:
+    """The object that these keys lead to, or the last above it that is there, with the keys that are missing.
+
+    Raises:
+        MergeError: Something else is in the way.
+    """
+    here = root
+    for index, key in enumerate(under):
+        member = here.member(key)
+        if member is None:
+            return here, under[index:]
+        if member.value.kind != "object":
+            raise MergeError(f"{key!r} in it is no object")
+        here = member.value
+    return here, ()
 
 
 def put_member(text: str, node: Node, member: str) -> str:

@@ -14,10 +14,10 @@ from typing import Any, NamedTuple, cast
 
 from inspan.model.mcp import McpPlace
 
-from .json_edit import cut, put_member
-from .json_text import JsonTextError, Node, read_json_text, value_of
+from .json_edit import MergeError, cut, put_member, reach, read_object
+from .json_text import value_of
 
-__all__ = ["MARKER", "Entry", "McpMergeError", "add_server", "has_server", "remove_server"]
+__all__ = ["MARKER", "Entry", "MergeError", "add_server", "has_server", "remove_server"]
 
 MARKER = "inspan-mcp/1"
 """The last but one of the server's arguments; what follows says how many objects were made around it."""
@@ -27,14 +27,6 @@ _BLOCK = re.compile(
     re.MULTILINE | re.DOTALL,
 )
 _LINE_END = " +line-end"
-
-
-class McpMergeError(Exception):
-    """The text cannot be changed; its words say why. `lines` is what a person can put in by hand, if that helps."""
-
-    def __init__(self, message: str, lines: str = "") -> None:
-        super().__init__(message)
-        self.lines = lines
 
 
 class Entry(NamedTuple):
@@ -55,7 +47,7 @@ def add_server(place: McpPlace, text: str, entry: Entry) -> str:
     """The text with the server in it, once; an earlier version of ours goes.
 
     Raises:
-        McpMergeError: The text is not of the format, or has another server of that name.
+        MergeError: The text is not of the format, or has another server of that name.
     """
     text = remove_server(place, text, entry.name)
     match place.format:
@@ -70,7 +62,7 @@ def add_server(place: McpPlace, text: str, entry: Entry) -> str:
             body = "\n".join(f"    {line}" for line in _render(place, entry, 0).strip("\n").splitlines())
             lines = f"{place.under[0]}:\n  {entry.name}:\n{body}"
             if re.search(rf"^['\"]?{re.escape(place.under[0])}['\"]?\s*:", text, re.MULTILINE):
-                raise McpMergeError(f"it has {place.under[0]!r} already, and YAML is not merged", lines)
+                raise MergeError(f"it has {place.under[0]!r} already, and YAML is not merged", lines)
             return _with_block(text, lines)
 
 
@@ -78,7 +70,7 @@ def remove_server(place: McpPlace, text: str, name: str) -> str:
     """The text without our server, as it was before; the same text where it is not there.
 
     Raises:
-        McpMergeError: The text is not of the format.
+        MergeError: The text is not of the format.
     """
     if place.format == "json":
         return _remove_json(place, text, name) if text.strip() else text
@@ -96,7 +88,7 @@ def has_server(place: McpPlace, text: str, name: str) -> bool:
     """Whether our server is in the text.
 
     Raises:
-        McpMergeError: The text is not of the format.
+        MergeError: The text is not of the format.
     """
     return remove_server(place, text, name) != text
 
@@ -122,7 +114,7 @@ def _toml(text: str) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise McpMergeError(f"it is no TOML, or would be none: {error}") from error
+        raise MergeError(f"it is no TOML, or would be none: {error}") from error
 
 
 def _no_other(place: McpPlace, document: Mapping[str, Any], name: str) -> None:
@@ -134,48 +126,27 @@ def _no_other(place: McpPlace, document: Mapping[str, Any], name: str) -> None:
         isinstance(one, dict) and cast("dict[str, Any]", one).get("name") == name for one in listed
     )
     if is_taken:
-        raise McpMergeError(f"it has a server {name!r} that is not ours")
-
-
-def _read(text: str) -> Node:
-    try:
-        root = read_json_text(text)
-    except (JsonTextError, RecursionError) as error:
-        raise McpMergeError(f"it is no JSON: {error}") from error
-    if root.kind != "object":
-        raise McpMergeError("it holds no object")
-    return root
-
-
-def _reach(place: McpPlace, root: Node) -> tuple[Node, tuple[str, ...]]:
-    """The object of servers, or the last above it that is there, with the keys that are missing below that."""
-    here = root
-    for index, key in enumerate(place.under):
-        member = here.member(key)
-        if member is None:
-            return here, place.under[index:]
-        if member.value.kind != "object":
-            raise McpMergeError(f"{key!r} in it is no object")
-        here = member.value
-    return here, ()
+        raise MergeError(f"it has a server {name!r} that is not ours")
 
 
 def _add_json(place: McpPlace, text: str, entry: Entry) -> str:
     kept = text if text.strip() else "{}\n"
-    here, missing = _reach(place, _read(kept))
+    here, missing = reach(place.under, read_object(kept))
     if not missing and here.member(entry.name) is not None:
-        raise McpMergeError(f"it has a server {entry.name!r} that is not ours")
+        raise MergeError(f"it has a server {entry.name!r} that is not ours")
     member = f"{json.dumps(entry.name)}: {_render(place, entry, len(missing))}"
     for key in reversed(missing):
         member = f"{json.dumps(key)}: {{{member}}}"
     added = put_member(kept, here, member)
-    if value_of(kept, _read(kept)) != value_of(again := _remove_json(place, added, entry.name), _read(again)):
-        raise McpMergeError("it cannot be changed without touching what is in it")
+    if value_of(kept, read_object(kept)) != value_of(
+        again := _remove_json(place, added, entry.name), read_object(again)
+    ):
+        raise MergeError("it cannot be changed without touching what is in it")
     return added
 
 
 def _remove_json(place: McpPlace, text: str, name: str) -> str:
-    here, missing = _reach(place, _read(text))
+    here, missing = reach(place.under, read_object(text))
     member = None if missing else here.member(name)
     if member is None or json.dumps(MARKER) not in text[member.begin : member.value.end]:
         return text
@@ -188,7 +159,7 @@ def _remove_json(place: McpPlace, text: str, name: str) -> str:
 def _remove_empty(place: McpPlace, text: str, objects: int) -> str:
     """Takes away the objects that were made for ours, the innermost first, where nothing is in them now."""
     for depth in range(len(place.under), len(place.under) - objects, -1):
-        here, missing = _reach(McpPlace(path="/", under=place.under[: depth - 1]), _read(text))
+        here, missing = reach(place.under[: depth - 1], read_object(text))
         member = None if missing else here.member(place.under[depth - 1])
         if member is None or member.value.kind != "object" or member.value.members:
             return text

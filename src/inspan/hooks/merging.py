@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from inspan.model.hooks import HookInstall
 
 from .entries import MARKER, MARKER_BEGIN, render_document, render_entry
-from .json_edit import cut, put_element, put_member
-from .json_text import JsonTextError, Member, Node, read_json_text, value_of
+from .json_edit import MergeError, cut, put_element, put_member, reach, read_object
+from .json_text import Member, Node, value_of
 
 __all__ = ["MergeError", "find_events", "merge", "unmerge"]
 
@@ -25,10 +25,6 @@ _TOML_BLOCK = re.compile(
     re.MULTILINE | re.DOTALL,
 )
 _EVENT = re.compile(rf"relay\.py'? (\S+) {MARKER_BEGIN}/\d+")
-
-
-class MergeError(Exception):
-    """The text cannot be changed; its words say why."""
 
 
 def merge(install: HookInstall, text: str, events: Sequence[str]) -> str:
@@ -86,40 +82,17 @@ def find_events(text: str) -> tuple[str, ...]:
 
 def _checked(text: str) -> str:
     if text.strip():
-        _read(text)
+        read_object(text)
     return text
 
 
-def _read(text: str) -> Node:
-    try:
-        root = read_json_text(text)
-    except (JsonTextError, RecursionError) as error:
-        raise MergeError(f"it is no JSON: {error}") from error
-    if root.kind != "object":
-        raise MergeError("it holds no object")
-    return root
-
-
-def _reach(install: HookInstall, root: Node) -> tuple[Node, tuple[str, ...]]:
-    """The object of events, or the last above it that is there, with the keys that are missing below that."""
-    here = root
-    for index, key in enumerate(install.under):
-        member = here.member(key)
-        if member is None:
-            return here, install.under[index:]
-        if member.value.kind != "object":
-            raise MergeError(f"{key!r} in it is no object")
-        here = member.value
-    return here, ()
-
-
 def _add_member(text: str, key: str, value: str) -> str:
-    root = _read(text)
+    root = read_object(text)
     return text if root.member(key) is not None else put_member(text, root, f"{json.dumps(key)}: {value}")
 
 
 def _add_entry(install: HookInstall, text: str, event: str) -> str:
-    place, missing = _reach(install, _read(text))
+    place, missing = reach(install.under, read_object(text))
     member = place.member(event) if not missing else None
     if member is not None:
         if member.value.kind != "array":
@@ -135,7 +108,7 @@ def _add_entry(install: HookInstall, text: str, event: str) -> str:
 def _remove_entries(install: HookInstall, text: str) -> str:
     objects = 0
     while True:
-        place, missing = _reach(install, _read(text))
+        place, missing = reach(install.under, read_object(text))
         found = None if missing else _find_ours(text, place)
         if found is None:
             break
@@ -163,7 +136,7 @@ def _find_ours(text: str, place: Node) -> tuple[Member, int] | None:
 def _remove_empty(install: HookInstall, text: str, objects: int) -> str:
     """Takes away the objects that were made for our entries, the innermost first, where nothing is in them now."""
     for depth in range(len(install.under), len(install.under) - objects, -1):
-        here = _read(text)
+        here = read_object(text)
         for key in install.under[: depth - 1]:
             member = here.member(key)
             if member is None:
@@ -180,7 +153,7 @@ def _remove_empty(install: HookInstall, text: str, objects: int) -> str:
 def _check_kept(install: HookInstall, before: str, after: str) -> None:
     """A last look: without ours, it is what it was."""
     again = _remove_entries(install, after)
-    was, now = (value_of(one, _read(one)) for one in (before, again))
+    was, now = (value_of(one, read_object(one)) for one in (before, again))
     if now != {
         **was,
         **{key: json.loads(value) for key, value in install.preamble.items() if key not in was},
