@@ -15,7 +15,7 @@ from typing import Any, Literal, cast
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, Route, expect, sync_playwright
 
 from inspan.apps.author import App, choices, flag, json, moment, number, refs, text
 from inspan.apps.examples import board, reading_list
@@ -178,6 +178,43 @@ def test_what_is_being_typed_is_never_taken_away(page: Page, here: Served) -> No
     page.get_by_role("button", name="Save").click()
     expect(page.get_by_role("heading", name="Changed meanwhile")).to_be_visible()
     assert here.get(f"{CARDS}/card_try").body["note"] == "half a thought"
+
+
+@pytest.fixture
+def held(page: Page, here: Served) -> list[Route]:
+    """The page looks at one card, and asks for it anew: the answers wait here, to come when the test wants them."""
+    waiting: list[Route] = []
+    page.get_by_role("link", name="Try this board").click()
+    expect(page.get_by_role("heading", name="Try this board")).to_be_visible()
+    page.route("**/records/card_try", lambda route: waiting.append(route))
+    with page.expect_request("**/records/card_try"):
+        here.call("PATCH", f"{CARDS}/card_try", {"priority": "urgent"})
+    return waiting
+
+
+def let_go(page: Page, route: Route) -> None:
+    """Gives the page the answer that it waits for, and the time to do with it what it does."""
+    with page.expect_response("**/records/card_try") as heard:
+        route.continue_()
+    heard.value.finished()
+    for _ in range(5):
+        page.evaluate("() => fetch('/api/_a2app').then((one) => one.json())")
+
+
+def test_a_view_that_was_left_shows_nothing_over_the_next(page: Page, held: list[Route]) -> None:
+    page.get_by_role("link", name="← Cards").click()
+    expect(page.get_by_role("heading", name="Cards")).to_be_visible()
+    let_go(page, held[0])
+    expect(page.get_by_role("heading", name="Cards")).to_be_visible()
+    expect(page).to_have_title(re.compile("^Cards"))
+
+
+def test_an_answer_that_comes_late_takes_nothing_that_was_typed(page: Page, held: list[Route]) -> None:
+    page.get_by_role("button", name="Edit").click()
+    page.get_by_label("Note").fill("half a thought")
+    let_go(page, held[0])
+    expect(page.get_by_label("Note")).to_have_value("half a thought")
+    expect(page.get_by_text("Somebody else changed this record meanwhile.")).to_be_visible()
 
 
 def test_what_is_wrong_stands_at_its_field_and_gets_the_keyboard(page: Page, here: Served) -> None:

@@ -10,7 +10,7 @@ const MOST_COLUMNS = 6;
 const settings = new Map();
 
 /** The list of one entity. */
-export function listView({ model, place, go }, name) {
+export function listView({ model, put, go }, name) {
   const set = settings.get(name) ?? { search: "", sort: "", count: PAGE, layout: null };
   settings.set(name, set);
   let entity = null;
@@ -30,7 +30,7 @@ export function listView({ model, place, go }, name) {
       ["table", "columns"].map((one) => h("button", { type: "button", id: `layout-${one}`, "aria-pressed": String(set.layout === one), onclick: () => { set.layout = one; draw(); } }, spoken(one))));
     const acts = (model.module(name).operations ?? []).map((one) =>
       h("button", { type: "button", id: `act-${one.name}`, class: one.destructive ? "danger" : "", title: one.summary ?? "", onclick: () => act(one) }, spoken(one.name)));
-    show(place,
+    put(
       h("div", { class: "head" }, h("h1", {}, spoken(name)), h("div", { class: "actions" }, acts,
         h("button", { type: "button", id: "new", class: "main", "data-key": "n", onclick: () => go(`#/${name}/+`) }, "New")),
         entity.summary && h("p", { class: "about" }, entity.summary)),

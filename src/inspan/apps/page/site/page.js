@@ -46,6 +46,7 @@ class Model {
 
 const model = new Model();
 let view = null;
+let visit = null;
 let known = { schema: null, data: null, app: null };
 
 async function boot() {
@@ -77,29 +78,39 @@ function drawPlaces() {
     h("h2", {}, "Agents"), h("ul", {}, entry("#/-/tasks", "Work for agents")));
 }
 
-/** Shows what the address names. */
+/**
+ * Shows what the address names, and says whether it is still what is to be seen. A view that was left goes on for as
+ * long as its answers take: whatever it then wants to show, or where it wants to lead, comes to nothing.
+ */
 async function go() {
+  const mine = (visit = {});
+  const isHere = () => visit === mine;
   const [entity, id] = location.hash.replace(/^#\//, "").split("/").map(decodeURIComponent);
   const first = model.modules.flatMap((one) => one.entities ?? [])[0]?.name;
-  const context = { model, place: main, go: (hash) => { location.hash = hash; } };
+  const context = {
+    model,
+    put: (...children) => isHere() && (show(main, ...children), true),
+    go: (hash) => { if (isHere()) location.hash = hash; },
+  };
   try {
-    view?.leave?.();
     if (entity === "-" || (!entity && !first)) view = tasksView(context);
-    else if (!entity) return location.replace(`#/${first}`);
-    else if (!model.has(entity)) view = nothing(`There is no place called ${entity}.`);
+    else if (!entity) return void location.replace(`#/${first}`);
+    else if (!model.has(entity)) view = nothing(context, `There is no place called ${entity}.`);
     else if (id === "+") view = newView(context, entity);
     else view = id ? recordView(context, entity, id) : listView(context, entity);
     await view.draw();
+    if (!isHere()) return false;
     document.title = [view.title?.(), document.getElementById("home").textContent].filter(Boolean).join(" · ");
     const isEntity = model.has(entity);
     api.tellContext(isEntity ? entity : null, isEntity && id && id !== "+" ? [{ entity, id }] : []);
   } catch (error) {
-    show(main, h("p", { class: "problem", role: "alert" }, error.message || "This cannot be shown."));
+    context.put(h("p", { class: "problem", role: "alert" }, error.message || "This cannot be shown."));
   }
-  drawPlaces();
+  if (isHere()) drawPlaces();
+  return isHere();
 }
 
-const nothing = (text) => ({ draw: () => show(main, h("p", { class: "empty" }, text)) });
+const nothing = ({ put }, text) => ({ draw: () => put(h("p", { class: "empty" }, text)) });
 
 function setState(is, text) {
   if (state.dataset.is === is) return;
@@ -172,7 +183,7 @@ menu.addEventListener("click", () => menu.setAttribute("aria-expanded", String(p
 window.addEventListener("hashchange", async () => {
   places.classList.remove("open");
   menu.setAttribute("aria-expanded", "false");
-  await go();
+  if (!(await go())) return;
   if (!main.contains(document.activeElement)) main.focus({ preventScroll: true });
 });
 window.addEventListener("pagehide", () => api.sayGoodbye());

@@ -6,7 +6,7 @@ import { labelOf, labelsFor, shown } from "./values.js";
 import { fieldsForm, runOperation, writable } from "./forms.js";
 
 /** A form for a new record. */
-export function newView({ model, place, go }, name) {
+export function newView({ model, put, go }, name) {
   let form = null;
   const back = () => go(`#/${name}`);
   return {
@@ -21,7 +21,7 @@ export function newView({ model, place, go }, name) {
         done: (answer) => { note(`${labelOf(entity, answer.value)} is saved.`); go(`#/${name}/${encodeURIComponent(answer.value.id)}`); },
       });
       form.className = "panel";
-      show(place, crumb(name), h("div", { class: "head" }, h("h1", {}, `New in ${spoken(name).toLowerCase()}`)), form);
+      put(crumb(name), h("div", { class: "head" }, h("h1", {}, `New in ${spoken(name).toLowerCase()}`)), form);
       form.querySelector("input, select, textarea")?.focus();
     },
     title: () => `New in ${spoken(name).toLowerCase()}`,
@@ -29,29 +29,29 @@ export function newView({ model, place, go }, name) {
   };
 }
 
-/** One record, read or edited. */
-export function recordView({ model, place, go }, name, id) {
+/** One record, read or edited. What is drawn is what was asked for last; what a person typed is not drawn over. */
+export function recordView({ model, put, go }, name, id) {
   let record = null;
   let form = null;
-  let isGone = false;
+  let latest = 0;
   const notice = h("div", {});
 
   async function draw() {
+    const mine = ++latest;
     const entity = await model.entity(name);
     const [answer, level, known] = await Promise.all([
       api.call("GET", api.records(name, id)), api.describeRecord(entity.module, name, id), labelsFor(model, entity.fields),
     ]);
+    if (mine !== latest) return;
+    if (form) return meet(answer, entity, known);
     if (!answer.ok) {
-      isGone = true;
-      form = null;
-      show(place, crumb(name), h("p", { class: "empty" }, "This record is not there, or not any more."));
+      put(crumb(name), h("p", { class: "empty" }, "This record is not there, or not any more."));
       return;
     }
     record = answer.value;
-    if (form) return drawForm(entity, known);
     const available = new Map((level.value.operations ?? []).map((one) => [one.name, one]));
     const rows = Object.entries(entity.fields).filter(([one]) => one !== entity.label);
-    show(place, crumb(name),
+    put(crumb(name),
       h("div", { class: "head" }, h("h1", {}, labelOf(entity, record)), h("div", { class: "actions" },
         h("button", { type: "button", id: "edit", class: "main", "data-key": "e", onclick: () => edit(entity, known) }, "Edit"),
         h("button", { type: "button", id: "delete", class: "danger", onclick: () => remove(entity) }, "Delete"))),
@@ -61,6 +61,18 @@ export function recordView({ model, place, go }, name, id) {
           h("div", {}, h("dt", {}, "Id"), h("dd", {}, h("code", {}, record.id)))),
         entity.operations.length > 0 && h("section", { class: "panel side", "aria-label": "What can be done" },
           entity.operations.map((one) => operation(one, available.get(one.name))))));
+  }
+
+  /** Brings a form that is open together with what the app has now. */
+  function meet(answer, entity, known) {
+    if (answer.ok && JSON.stringify(answer.value) === JSON.stringify(record)) return;
+    if (answer.ok && !form.isTouched()) {
+      record = answer.value;
+      return drawForm(entity, known);
+    }
+    // What was typed stays; the person decides.
+    show(notice, h("div", { class: "notice" }, `Somebody else ${answer.ok ? "changed" : "deleted"} this record meanwhile.`,
+      h("button", { type: "button", id: "anew", onclick: () => { form = null; show(notice); draw(); } }, "Show it as it is now")));
   }
 
   function operation(one, row) {
@@ -87,7 +99,7 @@ export function recordView({ model, place, go }, name, id) {
       done: () => { note("Saved."); stop(); },
     });
     form.className = "panel";
-    show(place, crumb(name), h("div", { class: "head" }, h("h1", {}, `Edit ${labelOf(entity, record)}`)), notice, form);
+    put(crumb(name), h("div", { class: "head" }, h("h1", {}, `Edit ${labelOf(entity, record)}`)), notice, form);
   }
 
   async function remove(entity) {
@@ -101,16 +113,7 @@ export function recordView({ model, place, go }, name, id) {
   return {
     draw,
     title: () => (record ? "" : "") || spoken(name),
-    async refresh() {
-      if (isGone) return draw();
-      if (!form) return draw();
-      const answer = await api.call("GET", api.records(name, id));
-      if (answer.ok && JSON.stringify(answer.value) === JSON.stringify(record)) return;
-      if (answer.ok && !form.isTouched()) return draw();
-      // What was typed stays; the person decides.
-      show(notice, h("div", { class: "notice" }, answer.ok ? "Somebody else changed this record meanwhile." : "Somebody else deleted this record meanwhile.",
-        h("button", { type: "button", id: "anew", onclick: () => { form = null; show(notice); draw(); } }, "Show it as it is now")));
-    },
+    refresh: draw,
     back: () => {
       if (form) { form = null; show(notice); draw(); } else go(`#/${name}`);
       return true;

@@ -1,6 +1,6 @@
 // What the app gave agents to do, and how far they are.
 
-import { h, note, show, spoken } from "./dom.js";
+import { h, note, spoken } from "./dom.js";
 import * as api from "./api.js";
 import { when } from "./values.js";
 
@@ -14,18 +14,21 @@ const words = {
 };
 
 /** The queue. */
-export function tasksView({ place }) {
+export function tasksView({ put }) {
   let last = "";
+  let latest = 0;
 
   async function draw() {
+    const mine = ++latest;
     const answer = await api.tasks();
+    if (mine !== latest) return;
     if (!answer.ok) throw new Error(answer.value.message);
     const all = answer.value.tasks.reverse();
     const text = JSON.stringify(all);
     if (text === last) return;
     last = text;
     const isOpen = (one) => ["submitted", "working", "input-required"].includes(one.status);
-    show(place,
+    put(
       h("div", { class: "head" }, h("h1", {}, "Work for agents"),
         h("p", { class: "about" }, "What the app asks agents to do. An agent takes a task, says how far it is, and ends it once.")),
       all.length ? h("ul", { class: "tasks" }, [...all.filter(isOpen), ...all.filter((one) => !isOpen(one))].map(task))
