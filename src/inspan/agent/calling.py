@@ -18,6 +18,7 @@ from typing import Literal, Protocol, TypeAlias, cast
 
 from msgspec import Struct, structs
 
+from inspan.agent.announcement import announce
 from inspan.agent.argument_checks import ArgumentChecker, unknown_tool
 from inspan.agent.audit.events import ToolExecution
 from inspan.agent.audit.sinks import AuditBus
@@ -39,7 +40,6 @@ from inspan.model.errors import InspanError
 __all__ = ["CallLimits", "CallWatcher", "ToolCaller", "ToolEvent"]
 
 _LOG = logging.getLogger(__name__)
-_LONGEST_TITLE = 200
 _LONGEST_PROGRESS = 4_000
 
 ToolEvent: TypeAlias = ToolCalled | ToolStarted | ToolProgressed | ToolEnded
@@ -133,7 +133,7 @@ class ToolCaller:
         Cancelling the task cancels the call; its `ToolEnded` is then not shown.
         """
         owned = self._find(call.tool)
-        await watcher.show(self._called(call, owned))
+        await watcher.show(self._announced(call, owned))
         ended = await self._judge_and_run(call, owned, cancel, watcher)
         await watcher.show(
             ToolEnded(
@@ -182,7 +182,7 @@ class ToolCaller:
         repetition = self._breaker.see(tool.name, call.arguments, changes=changes)
         if repetition is Repetition.TOO_OFTEN:
             return _refused(STOPPED)
-        called = self._called(call, owned)
+        called = self._announced(call, owned)
         decision = await self._permissions.evaluate(
             Proposal(
                 call=call,
@@ -342,29 +342,8 @@ class ToolCaller:
             )
         )
 
-    def _called(self, call: ToolCall, owned: OwnedTool | None) -> ToolCalled:
-        title, kind, locations = call.tool, "other", ()
-        if owned is not None:
-            kind = owned.tool.kind
-            # The arguments are not checked yet, so a tool's own words on them may well fail.
-            try:
-                if owned.tool.title is not None:
-                    title = clean_text(owned.tool.title(call.arguments)) or call.tool
-                if owned.tool.locations is not None:
-                    locations = tuple(owned.tool.locations(call.arguments, self._workspace))
-            except BaseException as error:
-                if not is_fault(error):
-                    raise
-                _LOG.debug("A tool could not say what a call is about: %s.", fault_name(error))
-        return ToolCalled(
-            call_id=call.id,
-            tool=call.tool,
-            title=title[:_LONGEST_TITLE],
-            kind=kind,
-            arguments=call.arguments,
-            locations=locations,
-            subagent=self._subagent,
-        )
+    def _announced(self, call: ToolCall, owned: OwnedTool | None) -> ToolCalled:
+        return announce(call, owned, self._workspace, subagent=self._subagent)
 
 
 def _progress(call_id: str, watcher: CallWatcher) -> Callable[[str], None]:

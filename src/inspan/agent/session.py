@@ -11,6 +11,7 @@ from pathlib import Path
 
 from msgspec import Struct, structs
 
+from inspan.agent.announcement import announce
 from inspan.agent.audit.events import PermissionEvent
 from inspan.agent.audit.sinks import AuditBus
 from inspan.agent.calling import CallLimits, ToolCaller
@@ -24,6 +25,7 @@ from inspan.agent.events import (
     PermissionAsked,
     PlanUpdated,
     SessionEvent,
+    ToolCalled,
     TurnEnded,
 )
 from inspan.agent.hook_events import SessionEnd
@@ -54,7 +56,7 @@ from inspan.agent.sessions.shortening import CompactionLimits, Shortener
 from inspan.agent.text import clean_text
 from inspan.agent.tools.todo import PlanEntry
 from inspan.agent.turn import Instruct, Turn, TurnGround, TurnLimits, TurnRun
-from inspan.agent.values import Content, ImageContent, TextContent, Usage
+from inspan.agent.values import Content, ImageContent, TextContent, ToolCall, Usage
 from inspan.model.errors import InspanError, UsageError
 
 __all__ = ["EFFORTS", "Session", "SessionGround", "SessionLimits"]
@@ -330,6 +332,10 @@ class Session:
             return await self._shortener.shorten(0, keep_tokens=0)
         finally:
             self._is_compacting = False
+
+    def announce(self, call: ToolCall) -> ToolCalled:
+        """What a call of its conversation is to whoever watches, by the tools that there are now."""
+        return announce(call, self._tools.get(call.tool), self._workspace)
 
     def update_plan(self, entries: Sequence[PlanEntry]) -> None:
         """Shows what the agent means to do, to whoever watches the running turn."""

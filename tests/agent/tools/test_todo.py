@@ -64,7 +64,7 @@ def test_what_is_no_plan_is_refused_by_the_schema_and_by_the_tool(entries: objec
 
 def test_a_plan_can_be_read_again_from_its_call_and_names_itself() -> None:
     tool = todo_tool(PlanBoard())
-    assert [one.content for one in plan_of_call({"entries": ENTRIES})] == ["Read", "Write\nit", "Test"]
+    assert [one.content for one in plan_of_call({"entries": ENTRIES})] == ["Read", "Write it", "Test"]
     assert tool.title is not None
     assert tool.title({"entries": ENTRIES}) == "Plan: 1 of 3 done"
     assert tool.title({}) == "Plan"

@@ -13,6 +13,7 @@ import msgspec
 from inspan import __version__
 from inspan.agent.acp.client_servers import ClientServer, ClientServers, servers_in
 from inspan.agent.acp.peer import INTERNAL, INVALID_PARAMS, Params, Peer, PeerGone, RpcError
+from inspan.agent.acp.replay import replay
 from inspan.agent.acp.settings import config_options, modes_of, read_option
 from inspan.agent.acp.shapes import (
     PERMISSION_OPTIONS,
@@ -20,7 +21,6 @@ from inspan.agent.acp.shapes import (
     answer_of,
     content_of,
     permission_of,
-    replay,
     update_of,
     usage_of,
 )
@@ -161,7 +161,7 @@ class AcpServer:
 
     async def _load(self, params: Params) -> Params:
         opened = await self._reopen(params)
-        for update in replay(opened.session.transcript):
+        for update in replay(opened.session.transcript, opened.session.announce):
             await self._update(opened, update)
         return self._described(opened)
 
@@ -315,9 +315,6 @@ class AcpServer:
                 await session.close()
                 await self._forget(session.id)
             raise
-        task = asyncio.create_task(self._tell_commands(opened))
-        opened.tasks.add(task)
-        task.add_done_callback(opened.tasks.discard)
         return opened
 
     async def _forget(self, id: str) -> None:
@@ -332,6 +329,10 @@ class AcpServer:
         return opened
 
     def _described(self, opened: _Open) -> Params:
+        """What the answer that opens a session says; its commands follow, and so the whole of a replay comes before them."""
+        task = asyncio.create_task(self._tell_commands(opened))
+        opened.tasks.add(task)
+        task.add_done_callback(opened.tasks.discard)
         return {
             "modes": modes_of(opened.session),
             "configOptions": config_options(opened.agent, opened.session, self._environment),

@@ -5,19 +5,9 @@ Source: the protocol's schema, version 1, as `agent-client-protocol` 0.12 has it
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
-from inspan.agent.conversation import (
-    AssistantMessage,
-    CallPart,
-    Message,
-    Summary,
-    TextPart,
-    ThinkingPart,
-    ToolMessage,
-    UserMessage,
-)
 from inspan.agent.engine.contract import StopReason
 from inspan.agent.events import (
     ContextCompacted,
@@ -39,16 +29,17 @@ from inspan.agent.values import Content, ImageContent, Location, TextContent, To
 __all__ = [
     "PERMISSION_OPTIONS",
     "STOP_REASONS",
+    "Update",
     "answer_of",
     "blocks_of",
     "content_of",
     "permission_of",
-    "replay",
     "update_of",
     "usage_of",
 ]
 
 Update = dict[str, Any]
+"""An update, as the protocol has it."""
 
 STOP_REASONS: Mapping[StopReason, str] = {
     StopReason.END_TURN: "end_turn",
@@ -175,43 +166,6 @@ def update_of(event: SessionEvent) -> Update | None:
             }
         case _:
             return None
-
-
-def replay(messages: Sequence[Message]) -> Iterator[Update]:
-    """A conversation that is over, as the updates that told it."""
-    titles: dict[str, str] = {}
-    for message in messages:
-        match message:
-            case UserMessage(content=content):
-                for block in blocks_of(content):
-                    yield {"sessionUpdate": "user_message_chunk", "content": block}
-            case AssistantMessage(parts=parts):
-                for part in parts:
-                    match part:
-                        case TextPart(text=text):
-                            yield _said("agent_message_chunk", text)
-                        case ThinkingPart(text=text):
-                            yield _said("agent_thought_chunk", text)
-                        case CallPart(call=call):
-                            titles[call.id] = call.tool
-                            yield {
-                                "sessionUpdate": "tool_call",
-                                "toolCallId": call.id,
-                                "title": call.tool,
-                                "kind": "other",
-                                "status": "pending",
-                                "rawInput": call.arguments,
-                            }
-            case ToolMessage(results=results):
-                for one in results:
-                    if one.call_id in titles:
-                        yield {
-                            "sessionUpdate": "tool_call_update",
-                            "toolCallId": one.call_id,
-                            **_ended(one.result, is_done=not one.result.is_error),
-                        }
-            case Summary():
-                pass
 
 
 def usage_of(usage: Usage) -> dict[str, Any]:

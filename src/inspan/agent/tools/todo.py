@@ -104,7 +104,7 @@ class PlanBoard:
 def plan_of_call(arguments: JsonObject) -> tuple[PlanEntry, ...]:
     """The plan that a call of the tool gave, for whoever reads a conversation again; empty if it gave none."""
     try:
-        return tuple(msgspec.convert(dict(arguments), TodoArguments).entries)
+        return _plan(msgspec.convert(dict(arguments), TodoArguments))
     except msgspec.ValidationError:
         return ()
 
@@ -114,13 +114,7 @@ def todo_tool(board: PlanBoard) -> Tool:
 
     @telling_problems
     async def execute(arguments: JsonObject, call: ToolCallContext) -> ToolResult:
-        wanted = arguments_of(TodoArguments, arguments)
-        entries = tuple(
-            PlanEntry(
-                content=clean_text(" ".join(one.content.split())), status=one.status, priority=one.priority
-            )
-            for one in wanted.entries
-        )
+        entries = _plan(arguments_of(TodoArguments, arguments))
         board.put(call.session_id, entries)
         lines = [f"[{_MARKS[one.status]}] {one.content}" for one in entries]
         return ToolResult.of_text("\n".join(lines) or "The plan is empty.")
@@ -133,6 +127,13 @@ def todo_tool(board: PlanBoard) -> Tool:
         execute=execute,
         kind="think",
         title=_title,
+    )
+
+
+def _plan(wanted: TodoArguments) -> tuple[PlanEntry, ...]:
+    return tuple(
+        PlanEntry(content=clean_text(" ".join(one.content.split())), status=one.status, priority=one.priority)
+        for one in wanted.entries
     )
 
 
