@@ -7,9 +7,12 @@ raised, can be read by a thread, and several can be joined into one.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
+from typing import Any, TypeVar
 
-__all__ = ["CancelSignal", "CancelSource"]
+__all__ = ["CancelSignal", "CancelSource", "run_until"]
+
+_R = TypeVar("_R")
 
 
 class CancelSignal:
@@ -84,3 +87,30 @@ class CancelSource:
         for leave in self._leave:
             leave()
         self._leave = []
+
+
+async def run_until(signal: CancelSignal, work: Coroutine[Any, Any, _R]) -> _R | None:
+    """Does work, and gives what it returns or raises; None if the signal was raised before it was done.
+
+    The work is cancelled then, and has ended when this returns. So it is when this task is cancelled.
+    """
+    task = asyncio.ensure_future(work)
+
+    def give_up() -> None:
+        task.cancel()
+
+    leave = signal.listen(give_up)
+    try:
+        await asyncio.wait({task})
+    except asyncio.CancelledError:
+        if not task.cancelling():  # a second one would break off what the first one has it do
+            task.cancel()
+        await asyncio.wait({task})
+        if not task.cancelled():
+            task.exception()  # seen: whoever waited for it is gone
+        raise
+    finally:
+        leave()
+    if task.cancelled() and signal.is_set:
+        return None
+    return task.result()

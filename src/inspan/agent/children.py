@@ -4,21 +4,34 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from msgspec import structs
 
 from inspan.agent.audit.sinks import AuditBus
 from inspan.agent.calling import CallLimits, ToolCaller, ToolEvent
-from inspan.agent.cancelling import CancelSignal
-from inspan.agent.conversation import AssistantMessage, Message, TextPart
+from inspan.agent.cancelling import CancelSignal, run_until
+from inspan.agent.conversation import AssistantMessage, Message, TextPart, ToolMessage, UserMessage
 from inspan.agent.engine.contract import EngineEvent, StopReason, TurnRequest
 from inspan.agent.events import SessionEvent, ToolProgressed
 from inspan.agent.hook_events import SubagentStart, SubagentStop
+from inspan.agent.models.catalogue import FoundModel
 from inspan.agent.models.contract import ToolDefinition
 from inspan.agent.permissions.engine import PermissionEngine
 from inspan.agent.plugins.contract import PromptContext
 from inspan.agent.registries import ToolRegistry
+from inspan.agent.sessions.history import History
+from inspan.agent.sessions.log import MemoryLog
+from inspan.agent.sessions.records import (
+    CompactionKept,
+    MessageKept,
+    ResultKept,
+    SessionRecord,
+    SessionSettings,
+    SettingsKept,
+)
+from inspan.agent.sessions.shortening import CompactionLimits, Shortener
 from inspan.agent.tools.contract import ToolCallContext
 from inspan.agent.tools.subagent import ChildAllowance, ChildRequest, ChildResult
 from inspan.agent.values import TextContent, ToolCall, ToolResult, Usage
@@ -45,6 +58,8 @@ class SessionChildren:
         permissions: PermissionEngine,
         audit: AuditBus,
         limits: CallLimits,
+        compaction: CompactionLimits,
+        find_model: Callable[[str], FoundModel],
         changing: asyncio.Lock,
         spend: Callable[[Usage], None],
         show: Callable[[SessionEvent], None],
@@ -54,6 +69,8 @@ class SessionChildren:
         self._permissions = permissions
         self._audit = audit
         self._limits = limits
+        self._compaction = compaction
+        self._find_model = find_model
         self._changing = changing
         self._spend = spend
         self._show = show
@@ -106,27 +123,42 @@ class SessionChildren:
             turn=turns.history.turns,
             cancel=call.cancel,
         )
+        model = request.model or settings.model
+        prompt = (TextContent(text=request.prompt),)
+        talk = _ChildConversation(structs.replace(settings, model=model), prompt)
+        shortener = Shortener(
+            session_id=turns.session_id,
+            subagent=label,
+            history=talk.history,
+            keep=talk.keep,
+            log=MemoryLog(),
+            engine=turns.engine,
+            find_model=self._find_model,
+            hooks=turns.hooks,
+            limits=self._compaction,
+        )
         self._begun += 1
         prefix = f"{call.call_id}/{self._begun}/"
-        ports = _ChildPorts(caller, call.cancel, prefix=prefix, show=self._show)
+        ports = _ChildPorts(caller, call.cancel, talk, shortener, prefix=prefix, show=self._show)
         result = await turns.engine.run_turn(
             TurnRequest(
-                model=request.model or settings.model,
+                model=model,
                 instructions=await turns.instruct(context) + _WORDS,
                 history=(),
-                prompt=(TextContent(text=request.prompt),),
+                prompt=prompt,
                 tools=self._offered(request.tools),
                 max_steps=turns.limits.max_steps,
                 effort=settings.effort,
             ),
             ports,
         )
-        self._spend(result.usage)
+        usage = result.usage + talk.summed_up
+        self._spend(usage)
         return ChildResult(
-            text=ports.last_text,
+            text=talk.last_text,
             stop_reason=result.stop_reason.value,
             message=result.message,
-            usage=result.usage,
+            usage=usage,
         )
 
     def _offered(self, names: frozenset[str]) -> tuple[ToolDefinition, ...]:
@@ -140,17 +172,58 @@ class SessionChildren:
         return label
 
 
+class _ChildConversation:
+    """What a child said and was told, for as long as it runs.
+
+    Attributes:
+        history: Its messages.
+        last_text: The newest answer that has words.
+        summed_up: What its summaries spent.
+    """
+
+    def __init__(self, settings: SessionSettings, prompt: tuple[TextContent, ...]) -> None:
+        now = datetime.now(UTC)
+        asked = MessageKept(message=UserMessage(at=now, content=prompt))
+        self.history = History((SettingsKept(at=now, settings=settings), asked))
+        self.last_text = ""
+        self.summed_up = Usage()
+
+    def keep(self, record: SessionRecord) -> None:
+        self.history.add(record)
+        if isinstance(record, CompactionKept):
+            self.summed_up += record.summary.usage
+            self.history.transcript.clear()  # nobody reads a child's conversation again
+
+    def add(self, message: Message) -> None:
+        if isinstance(message, ToolMessage):
+            for result in self.history.missing(message):
+                self.keep(ResultKept(at=message.at, result=result))
+            return
+        self.keep(MessageKept(message=message))
+        if isinstance(message, AssistantMessage):
+            text = "\n".join(part.text for part in message.parts if isinstance(part, TextPart)).strip()
+            self.last_text = text or self.last_text
+
+
 class _ChildPorts:
     """The engine's ports of a child: its calls are shown among those of the session's turn, its words are not."""
 
     def __init__(
-        self, caller: ToolCaller, cancel: CancelSignal, *, prefix: str, show: Callable[[SessionEvent], None]
+        self,
+        caller: ToolCaller,
+        cancel: CancelSignal,
+        talk: _ChildConversation,
+        shortener: Shortener,
+        *,
+        prefix: str,
+        show: Callable[[SessionEvent], None],
     ) -> None:
         self._caller = caller
         self._cancel = cancel
+        self._talk = talk
+        self._shortener = shortener
         self._prefix = prefix
         self._shown = show
-        self.last_text = ""
 
     @property
     def cancel(self) -> CancelSignal:
@@ -161,18 +234,17 @@ class _ChildPorts:
         """Shows nothing."""
 
     async def record(self, message: Message) -> None:
-        """Keeps the newest answer alone."""
-        if isinstance(message, AssistantMessage):
-            text = "\n".join(part.text for part in message.parts if isinstance(part, TextPart)).strip()
-            self.last_text = text or self.last_text
+        """Keeps it for as long as the child runs."""
+        self._talk.add(message)
 
     async def call_tool(self, call: ToolCall) -> ToolResult:
         """Runs one call, under an id that is unique in the session."""
         return await self._caller.call(structs.replace(call, id=self._prefix + call.id), self._cancel, self)
 
     async def make_room(self, input_tokens: int, *, is_overflow: bool) -> tuple[Message, ...] | None:
-        """A child's conversation is not made shorter."""
-        return None
+        """Makes the conversation shorter when it is near the model's limit, as a session's is."""
+        made = await run_until(self._cancel, self._shortener.make_room(input_tokens, is_forced=is_overflow))
+        return tuple(self._talk.history.messages) if made is not None else None
 
     async def may_stop(self) -> str:
         """A child may always stop."""

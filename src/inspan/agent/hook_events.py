@@ -112,9 +112,10 @@ class SubagentStop(_Event, frozen=True, kw_only=True):
 
 
 class PreCompact(_Event, frozen=True, kw_only=True):
-    """The conversation is about to be made shorter."""
+    """A conversation is about to be made shorter: the session's, or that of a child agent (`subagent`)."""
 
     input_tokens: int
+    subagent: str = ""
 
 
 class Veto(Struct, frozen=True, kw_only=True):

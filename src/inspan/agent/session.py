@@ -180,6 +180,8 @@ class Session:
             permissions=self._permissions,
             audit=ground.audit,
             limits=ground.limits.calls,
+            compaction=ground.limits.compaction,
+            find_model=ground.find_model,
             changing=changing,
             spend=self._spend,
             show=self.show,

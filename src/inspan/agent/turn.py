@@ -14,7 +14,7 @@ from typing import Protocol, Self
 from msgspec import Struct, structs
 
 from inspan.agent.calling import ToolCaller, ToolEvent
-from inspan.agent.cancelling import CancelSignal, CancelSource
+from inspan.agent.cancelling import CancelSignal, CancelSource, run_until
 from inspan.agent.channel import Channel
 from inspan.agent.conversation import (
     AssistantMessage,
@@ -253,21 +253,7 @@ class TurnRun:
 
     async def make_room(self, input_tokens: int, *, is_overflow: bool) -> tuple[Message, ...] | None:
         """Makes the conversation shorter when it is near the model's limit."""
-        task = asyncio.ensure_future(self._ground.compact(input_tokens, is_forced=is_overflow))
-
-        def give_up() -> None:
-            task.cancel()
-
-        leave = self.cancel.listen(give_up)
-        try:
-            compacted = await task
-        except asyncio.CancelledError:
-            if not task.cancelled() or not self.cancel.is_set:
-                task.cancel()
-                raise
-            return None
-        finally:
-            leave()
+        compacted = await run_until(self.cancel, self._ground.compact(input_tokens, is_forced=is_overflow))
         if compacted is None:
             return None
         await self.channel.put(compacted)

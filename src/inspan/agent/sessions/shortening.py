@@ -48,12 +48,25 @@ class CompactionLimits(Struct, frozen=True, kw_only=True):
 
 
 class Shortener:
-    """Makes one session's conversation shorter. What was summed up stays in its file."""
+    """Makes one conversation shorter: a session's, where what was summed up stays in its file, or a child agent's.
+
+    Args:
+        session_id: The session.
+        subagent: The child agent whose conversation it is, empty for the session's own.
+        history: The conversation, with the settings that name its model.
+        keep: Takes a record, and folds it into the history.
+        log: Where the records go; synced when a summary was kept.
+        engine: Sums up.
+        find_model: Looks up the model.
+        hooks: Told before.
+        limits: When it is done.
+    """
 
     def __init__(
         self,
         *,
         session_id: str,
+        subagent: str = "",
         history: History,
         keep: Callable[[SessionRecord], None],
         log: SessionLog,
@@ -63,6 +76,7 @@ class Shortener:
         limits: CompactionLimits,
     ) -> None:
         self._session_id = session_id
+        self._subagent = subagent
         self._history = history
         self._keep = keep
         self._log = log
@@ -107,7 +121,9 @@ class Shortener:
         if not older or all(isinstance(message, Summary) for message in older):
             return None
         before = max(input_tokens, estimate_tokens(messages))
-        await self._hooks.emit(PreCompact(session_id=self._session_id, input_tokens=before))
+        await self._hooks.emit(
+            PreCompact(session_id=self._session_id, input_tokens=before, subagent=self._subagent)
+        )
         # At two characters a token the text is within the limit whatever it is written in.
         told = transcript_of(older, (self.context_limit() or _LIMIT_TOKENS) * 2)
         asked = UserMessage(at=_now(), content=(TextContent(text=told),), source=COMPACTION_SOURCE)
