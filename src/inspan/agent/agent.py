@@ -6,7 +6,6 @@ import asyncio
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
-from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -18,14 +17,15 @@ from inspan.agent.creation import AgentCreation
 from inspan.agent.credentials import AuthRegistry
 from inspan.agent.engine.loop import EngineLimits, TurnLoop
 from inspan.agent.extensions import Extensions, ExtensionsGround
-from inspan.agent.hook_events import SessionStart
 from inspan.agent.hooks import HookBus
 from inspan.agent.leases import OwnerLease
 from inspan.agent.models.catalogue import FoundModel, ModelCatalogue
 from inspan.agent.models.contract import ModelDefinition, ModelProvider
 from inspan.agent.models.scripted import SCRIPTED_MODELS, ScriptedModel
 from inspan.agent.models.well_known import WELL_KNOWN, WellKnownModels, default_model, require_extra
+from inspan.agent.open_sessions import OpenSessions
 from inspan.agent.own_tools import bring_tools
+from inspan.agent.pages import PageRegistry
 from inspan.agent.permissions.values import PermissionMode, Responder, Rule
 from inspan.agent.plugins.contract import PluginStatus, PromptContext
 from inspan.agent.plugins.entries import InlinePlugins
@@ -33,19 +33,16 @@ from inspan.agent.plugins.life import PluginLimits
 from inspan.agent.plugins.opening import PluginChoice
 from inspan.agent.plugins.packages import PackageStatus
 from inspan.agent.registering import Registering
-from inspan.agent.registries import PageRegistry, ToolRegistry
+from inspan.agent.registries import ToolRegistry
 from inspan.agent.session import EFFORTS, Session, SessionGround, SessionLimits
-from inspan.agent.sessions.history import History
-from inspan.agent.sessions.log import MemoryLog, SessionLog
-from inspan.agent.sessions.records import FORMAT, Header, SessionSettings, SettingsKept
-from inspan.agent.sessions.store import SessionInfo, SessionStore, copied
+from inspan.agent.sessions.records import SessionSettings
+from inspan.agent.sessions.store import SessionInfo, SessionStore
 from inspan.agent.skills.catalogue import SkillCatalogue
 from inspan.agent.tools.builtin import BuiltinTools
 from inspan.agent.tools.contract import Tool
 from inspan.agent.tools.settings import ToolSettings
 from inspan.home import locate_home
 from inspan.model.errors import HarnessError, UsageError
-from inspan.model.ids import new_id
 
 __all__ = ["Agent", "AgentCreation", "AgentLimits"]
 
@@ -195,9 +192,7 @@ class Agent:
         self._effort = effort
         self._instructions = instructions
         self._environment = environment
-        self._is_ephemeral = is_ephemeral
         self._is_closed = False
-        self._sessions: dict[str, Session] = {}
         self._closing = asyncio.Lock()
         self._builtin = OwnerLease("builtin")
         self._embedder = OwnerLease("embedder")
@@ -212,7 +207,6 @@ class Agent:
         for provider, definitions in models:
             self._catalogue.add(provider, definitions, "embedder", self._embedder)
         place = locate_home(home).path
-        self._store = SessionStore(place / "agent" / "sessions")
         self._extensions = Extensions(
             ExtensionsGround(
                 workspace=self._workspace,
@@ -227,18 +221,7 @@ class Agent:
             plugins,
             limits.plugins,
         )
-        self._own_tools: BuiltinTools | None = None
-        if builtin_tools is not None:
-            self._own_tools = bring_tools(
-                builtin_tools,
-                skills=self._extensions.skills,
-                registry=self._tools,
-                lease=self._builtin,
-                sessions=self._sessions,
-            )
-        for tool in tools:
-            self._tools.add(tool, "embedder", self._embedder)
-        self._ground = SessionGround(
+        ground = SessionGround(
             engine=TurnLoop(self._find_model, limits.engine),
             find_model=self._find_model,
             tools=self._tools,
@@ -250,6 +233,20 @@ class Agent:
             responder=responder,
             limits=limits.session,
         )
+        self._sessions = OpenSessions(
+            ground, None if is_ephemeral else SessionStore(place / "agent" / "sessions")
+        )
+        self._own_tools: BuiltinTools | None = None
+        if builtin_tools is not None:
+            self._own_tools = bring_tools(
+                builtin_tools,
+                skills=self._extensions.skills,
+                registry=self._tools,
+                lease=self._builtin,
+                sessions=self._sessions.open,
+            )
+        for tool in tools:
+            self._tools.add(tool, "embedder", self._embedder)
         try:
             await self._extensions.open()
         except BaseException:
@@ -264,7 +261,7 @@ class Agent:
     @property
     def sessions(self) -> Mapping[str, Session]:
         """The open sessions by id."""
-        return dict(self._sessions)
+        return dict(self._sessions.open)
 
     @property
     def models(self) -> tuple[FoundModel, ...]:
@@ -328,16 +325,8 @@ class Agent:
             permission_mode=PermissionMode(self._mode if permission_mode is None else permission_mode),
             effort=chosen,
         )
-        header = Header(
-            format=FORMAT,
-            id=new_id("s"),
-            workspace=str(self._workspace if workspace is None else _resolved(Path(workspace))),
-            created_at=datetime.now(UTC),
-        )
-        kept = SettingsKept(at=header.created_at, settings=settings)
-        log: SessionLog
-        log = MemoryLog((header, kept)) if self._is_ephemeral else self._store.create(header, settings)
-        return await self._begin(log, History((header, kept)), is_resumed=False)
+        folder = self._workspace if workspace is None else _resolved(Path(workspace))
+        return await self._sessions.begin(folder, settings)
 
     async def resume_session(self, session_id: str) -> Session:
         """Opens a session that was closed, or whose process was killed. One that is open here is given as it is.
@@ -350,13 +339,7 @@ class Agent:
             StoreError: It cannot be read.
         """
         self._check_open()
-        known = self._sessions.get(session_id)
-        if known is not None:
-            return known
-        if self._is_ephemeral:
-            raise HarnessError("There is no such session.", code="session_missing")
-        log, history = self._store.open(session_id)
-        return await self._begin(log, history, is_resumed=True)
+        return await self._sessions.resume(session_id)
 
     async def fork_session(self, session_id: str) -> Session:
         """Begins a session with a copy of another one's conversation, settings and rules.
@@ -369,21 +352,11 @@ class Agent:
             StoreError: It cannot be read or kept.
         """
         self._check_open()
-        known = self._sessions.get(session_id)
-        if self._is_ephemeral:
-            if known is None:
-                raise HarnessError("There is no such session.", code="session_missing")
-            records = copied(known.records(), new_id("s"))
-            return await self._begin(MemoryLog(records), History(records), is_resumed=False)
-        original = known.records() if known is not None else self._store.read(session_id)
-        log, history = self._store.begin_copy(original, new_id("s"))
-        return await self._begin(log, history, is_resumed=False)
+        return await self._sessions.fork(session_id)
 
     def list_sessions(self) -> tuple[SessionInfo, ...]:
         """All sessions in the home, the last used first; in an ephemeral agent, the open ones."""
-        if not self._is_ephemeral:
-            return self._store.list()
-        return tuple(_info(session) for session in reversed(self._sessions.values()))
+        return self._sessions.list()
 
     async def delete_session(self, session_id: str) -> None:
         """Closes a session if it is open here, and deletes it.
@@ -391,13 +364,7 @@ class Agent:
         Raises:
             HarnessError: `session_missing`, or `session_in_use` if another process has it open.
         """
-        known = self._sessions.get(session_id)
-        if known is not None:
-            await known.close()
-        if not self._is_ephemeral:
-            self._store.delete(session_id)
-        elif known is None:
-            raise HarnessError("There is no such session.", code="session_missing")
+        await self._sessions.delete(session_id)
 
     async def close(self) -> None:
         """Cancels all turns, closes the sessions and lets go of everything. Calling it twice is safe."""
@@ -413,7 +380,7 @@ class Agent:
                 stack.push_async_callback(self._extensions.close)
                 if self._own_tools is not None:
                     stack.callback(self._own_tools.close)
-                await asyncio.gather(*(session.close() for session in tuple(self._sessions.values())))
+                await self._sessions.close()
 
     async def __aenter__(self) -> Self:
         """Itself."""
@@ -424,20 +391,6 @@ class Agent:
     ) -> None:
         """Closes it."""
         await self.close()
-
-    async def _begin(self, log: SessionLog, history: History, *, is_resumed: bool) -> Session:
-        try:
-            session = Session(self._ground, log=log, history=history, on_close=self._forget)
-            await log.sync()
-        except BaseException:
-            log.close()
-            raise
-        self._sessions[session.id] = session
-        await self._hooks.emit(SessionStart(session_id=session.id, is_resumed=is_resumed))
-        return session
-
-    def _forget(self, session: Session) -> None:
-        self._sessions.pop(session.id, None)
 
     def _find_model(self, name: str) -> FoundModel:
         found = self._catalogue.find(name)
@@ -467,15 +420,3 @@ def _resolved(workspace: Path) -> Path:
     if not found.is_dir():
         raise UsageError(f"The workspace {workspace} is no folder.", code="workspace_not_a_folder")
     return found
-
-
-def _info(session: Session) -> SessionInfo:
-    records = session.transcript
-    now = datetime.now(UTC)
-    return SessionInfo(
-        id=session.id,
-        workspace=str(session.workspace),
-        title=session.title,
-        created_at=records[0].at if records else now,
-        updated_at=records[-1].at if records else now,
-    )

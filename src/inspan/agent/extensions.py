@@ -10,6 +10,7 @@ from inspan.agent.credentials import AuthRegistry, CredentialStore
 from inspan.agent.hooks import HookBus
 from inspan.agent.leases import OwnerLease
 from inspan.agent.models.catalogue import ModelCatalogue
+from inspan.agent.pages import PageRegistry
 from inspan.agent.plugins.contract import PluginStatus, PromptContext
 from inspan.agent.plugins.host import PluginHost
 from inspan.agent.plugins.life import PluginLimits
@@ -24,7 +25,7 @@ from inspan.agent.prompting import (
     render_prompt,
 )
 from inspan.agent.registering import Registering
-from inspan.agent.registries import PageRegistry, ToolRegistry
+from inspan.agent.registries import ToolRegistry
 from inspan.agent.skills.catalogue import SkillCatalogue, skills_source
 
 __all__ = ["Extensions", "ExtensionsGround"]

@@ -10,9 +10,10 @@ from inspan.agent.hooks import Handler, HookBus
 from inspan.agent.leases import OwnerLease
 from inspan.agent.models.catalogue import ModelCatalogue
 from inspan.agent.models.contract import ModelDefinition, ModelProvider
+from inspan.agent.pages import PageRegistry
 from inspan.agent.plugins.contract import AuditSink, Page, PromptSource, RuntimeSkill
 from inspan.agent.prompting import PromptAssembler
-from inspan.agent.registries import PageRegistry, ToolRegistry
+from inspan.agent.registries import ToolRegistry
 from inspan.agent.skills.catalogue import SkillCatalogue
 from inspan.agent.tools.contract import Tool
 

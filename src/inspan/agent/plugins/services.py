@@ -9,8 +9,9 @@ from inspan.agent.audit.sinks import AuditBus
 from inspan.agent.credentials import AuthRegistry
 from inspan.agent.hooks import HookBus
 from inspan.agent.models.catalogue import ModelCatalogue
+from inspan.agent.pages import PageRegistry
 from inspan.agent.prompting import PromptAssembler
-from inspan.agent.registries import PageRegistry, ToolRegistry
+from inspan.agent.registries import ToolRegistry
 from inspan.agent.skills.catalogue import SkillCatalogue
 
 __all__ = ["PluginServices"]
