@@ -131,6 +131,9 @@ class ChoiceList(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, 
         confirm: The key that takes the marked answer.
         subject: Finds what is asked about, in the group `subject`; searched in the rule's region.
         path: Finds the whole path that is asked about, in the group `path`; searched in the last rows of the screen.
+        begins: What the row looks like in which the dialog begins, for one that no box stands around; of several the
+            topmost counts. What stands above may change while the question stays. Without a beginning the whole
+            screen down to the last answer is what is asked.
     """
 
     choices: Annotated[tuple[Choice, ...], msgspec.Meta(min_length=1)]
@@ -141,6 +144,7 @@ class ChoiceList(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, 
     confirm: Key = "enter"
     subject: Annotated[str, msgspec.Meta(max_length=300)] = ""
     path: Annotated[str, msgspec.Meta(max_length=300)] = ""
+    begins: Annotated[str, msgspec.Meta(max_length=300)] = ""
 
     def __post_init__(self) -> None:
         """Refuse choices that nobody could take."""

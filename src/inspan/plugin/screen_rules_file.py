@@ -78,7 +78,7 @@ def patterns_of(rule: ScreenRule) -> Iterator[tuple[str, str]]:
         return
     for index, choice in enumerate(rule.answers.choices):
         yield f"answers.choices[{index}].row", choice.row
-    for name in ("marked", "subject", "path"):
+    for name in ("marked", "subject", "path", "begins"):
         pattern: str = getattr(rule.answers, name)
         if pattern:
             yield f"answers.{name}", pattern

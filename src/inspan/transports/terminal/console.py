@@ -117,6 +117,7 @@ class Console:
         self._last_discard = ""
         self._was_asked = False
         self._held_since: datetime | None = None
+        self._is_held_back = False
         self._at: datetime | None = None
         self._read_of: Snapshot | None = None
         self._reading = Reading()
@@ -140,6 +141,11 @@ class Console:
     def reading(self) -> Reading:
         """The newest reading."""
         return self._reading
+
+    @property
+    def is_half_drawn(self) -> bool:
+        """Whether the newest look came in the middle of a frame: the newest reading is of the one before it."""
+        return self._is_held_back
 
     def snapshot(self) -> Snapshot:
         """What is shown now."""
@@ -173,7 +179,8 @@ class Console:
     def look(self, *, now: datetime) -> Verdict:
         """Read the screen, if it is whole, and weigh everything that is known."""
         snapshot = self._screen.snapshot()
-        if not self._is_half_drawn(snapshot, now):
+        self._is_held_back = self._is_half_drawn(snapshot, now)
+        if not self._is_held_back:
             if self._read_of is None or not _shows_the_same(snapshot, self._read_of):
                 self._reading = self._book.read(snapshot)
             self._read_of = snapshot

@@ -1,6 +1,6 @@
 """Dialogs: a question that is drawn on the screen, as a request with options, and the keys that answer it.
 
-A dialog is known by a fingerprint of what it asks. Whoever answers it answers that: before each key the screen is
+A dialog is known by a fingerprint of what it asks: its own rows, and nothing of what stands around it. Whoever answers it answers that: before each key the screen is
 read again, and where it asks something else no key is pressed.
 """
 
@@ -19,17 +19,19 @@ from inspan.model.typing_recipe import ChoiceList, Key
 from inspan.plugin.screen_patterns import compile_pattern
 
 from .evaluating import Match
-from .region import cut_region, place_region, shown_rows
+from .region import CORNERS, SIDES, cut_region, place_region, shown_rows
 from .screen import Snapshot
 
 __all__ = ["Answering", "Dialog", "DialogRow", "next_keys", "read_dialog"]
 
 MARKS = "❯>›→●○◉◯▶▸*│┃║|╭╮╰╯─━ \t"  # noqa: RUF001 - as they are drawn
 """What is drawn around an answer's words: it says which one is marked, not what is asked."""
-COUNTING = re.compile(r"\(\d+m?s?[^)]{0,40}\)|(?:\b\d+ ?h )?(?:\b\d+ ?m )?\d+ ?s\b")
-MOVING = re.compile("[\u2800-\u28ff]|esc to |ctrl\\+", re.IGNORECASE)
-"""Rows that turn, count or explain keys: they change while the question stays."""
-ASKED_ROWS = 28
+FRAME = frozenset(SIDES + CORNERS)
+"""What a box has at its left side, from its upper corner down."""
+TRACK = re.compile(" {4,}[\u2580-\u2590]$")
+"""The piece of a scroll bar at the end of a row: it comes and goes while the question stays."""
+PATH_ROWS = 28
+"""How many of the last rows may show the path that is asked about."""
 MAX_ROWS = 200
 
 
@@ -95,10 +97,13 @@ def read_dialog(match: Match, snapshot: Snapshot) -> Dialog | None:
         return None
     if answers.is_marked_by_background:
         rows = _mark_by_background(rows, answers, snapshot, first_row=first_row)
+    places = sorted(row.row for row, _ in rows)
     subject = _subject(answers, text) or match.evidence.strip(MARKS)
     return Dialog(
         rule=rule.name,
-        fingerprint=_fingerprint(rule, snapshot),
+        fingerprint=_fingerprint(
+            rule, answers, shown_rows(snapshot), (first_row + places[0], first_row + places[-1])
+        ),
         subject=subject,
         path=_path(answers, snapshot),
         rows=tuple(sorted((row for row, _ in rows), key=lambda row: (row.row, row.column))),
@@ -188,16 +193,57 @@ def _background(snapshot: Snapshot, row: int, column: int, words: str) -> str | 
 def _path(answers: ChoiceList, snapshot: Snapshot) -> str:
     if not answers.path:
         return ""
-    text = "\n".join(shown_rows(snapshot)[-ASKED_ROWS:])
+    text = "\n".join(shown_rows(snapshot)[-PATH_ROWS:])
     found = compile_pattern(answers.path).search(text)
     return "" if found is None else (found.groupdict().get("path") or "").strip(MARKS)
 
 
-def _fingerprint(rule: ScreenRule, snapshot: Snapshot) -> str:
-    """Stands for what is asked: the dialog and what stands above it, without marks and what only moves."""
-    rows = shown_rows(snapshot)[-ASKED_ROWS:]
-    asked = [COUNTING.sub("", row).strip(MARKS) for row in rows if not MOVING.search(row)]
-    return hashlib.sha256("\n".join([rule.name, *filter(None, asked)]).encode()).hexdigest()[:24]
+def _fingerprint(rule: ScreenRule, answers: ChoiceList, shown: tuple[str, ...], at: tuple[int, int]) -> str:
+    """Stands for what is asked: the dialog from its first row to its last answer, without the mark.
+
+    What stands above it or below it may change at any moment, and nothing within it is left out: `sleep 8s` asks
+    something else than `sleep 9s`.
+
+    Args:
+        rule: The rule that saw it.
+        answers: Its answers.
+        shown: The rows of the screen.
+        at: The rows of its first and its last answer on the screen.
+    """
+    first, last = at
+    end = last + 1
+    while end < len(shown) and shown[end].strip(MARKS):
+        end += 1  # the last answer goes on in further rows
+    asked = (TRACK.sub("", row) for row in shown[_first_row(answers, shown, first) : first])
+    offered = (row.lstrip(MARKS) for row in shown[first:end])
+    return hashlib.sha256("\n".join([rule.name, *asked, *offered]).encode()).hexdigest()[:24]
+
+
+def _first_row(answers: ChoiceList, shown: tuple[str, ...], answer: int) -> int:
+    """The row in which a dialog begins; the first of the screen where nobody can say.
+
+    Of several rows that look like its beginning it is the topmost: the lower ones may be words of what is asked. A
+    box cannot be drawn by them, since they stand within it.
+
+    Args:
+        answers: Its answers.
+        shown: The rows of the screen.
+        answer: The row of the topmost of them.
+    """
+    if answers.begins:
+        begins = compile_pattern(answers.begins)
+        found = next((at for at in range(answer + 1) if begins.search(shown[at])), None)
+        if found is not None:
+            return found
+    side = len(shown[answer]) - len(shown[answer].lstrip())
+    if shown[answer][side : side + 1] not in SIDES:
+        return 0
+    top = answer
+    while top and shown[top - 1][side : side + 1] in FRAME and not shown[top - 1][:side].strip():
+        top -= 1
+        if shown[top][side] not in SIDES:
+            break
+    return top
 
 
 def _region_text(rule: ScreenRule, snapshot: Snapshot) -> tuple[str, int] | None:

@@ -307,7 +307,8 @@ class Hands:
             case "answer" if opened is not None:
                 if sight.block in ("foreground", "person_typing"):
                     return sight.block
-                dialog = None if reading.screen is None else read_dialog(reading.screen, snapshot)
+                match = None if sight.is_half_drawn else reading.screen
+                dialog = None if match is None else read_dialog(match, snapshot)
                 is_same = dialog is not None and dialog.fingerprint == opened.fingerprint
                 return "" if is_same and sight.verdict.activity == "needs_input" else "needs_input"
             case _:
@@ -402,7 +403,7 @@ class Hands:
     def _follow_dialog(self, sight: Sight, reading: Reading, snapshot: Snapshot) -> None:
         opened = self.state.dialog
         is_up = sight.verdict.activity == "needs_input" and reading.screen is not None
-        if reading.is_ignored or (opened is None and not is_up):
+        if reading.is_ignored or sight.is_half_drawn or (opened is None and not is_up):
             return
         match = reading.screen
         dialog = read_dialog(match, snapshot) if is_up and match is not None else None

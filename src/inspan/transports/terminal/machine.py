@@ -366,7 +366,13 @@ class TerminalMachine:
     def _sight(self, verdict: Verdict, now: datetime) -> Sight:
         recipe = self._settings.terminal.typing
         composer = "elsewhere" if recipe is None else read_composer(self._console.snapshot(), recipe.composer)
-        return Sight(now=now, verdict=verdict, composer=composer, blocks=self._blocks(verdict, composer))
+        return Sight(
+            now=now,
+            verdict=verdict,
+            composer=composer,
+            blocks=self._blocks(verdict, composer),
+            is_half_drawn=self._console.is_half_drawn,
+        )
 
     def _blocks(self, verdict: Verdict, composer: ComposerState) -> tuple[TypingBlock, ...]:
         """Why nothing may be typed. That nobody knows who has the terminal is reason enough."""

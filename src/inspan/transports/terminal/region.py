@@ -10,7 +10,7 @@ from inspan.plugin.screen_patterns import compile_pattern
 
 from .screen import Snapshot
 
-__all__ = ["MAX_ROW", "cut_region", "place_region", "shown_rows"]
+__all__ = ["CORNERS", "MAX_ROW", "SIDES", "cut_region", "place_region", "shown_rows"]
 
 MAX_ROW = 400
 """How much of a row is looked at, in characters."""

@@ -21,7 +21,7 @@ from .arbitration import Verdict
 from .console import Console
 from .screen import ScreenSize
 
-__all__ = ["STEP_BYTES", "StateChange", "replay_console"]
+__all__ = ["STEP_BYTES", "StateChange", "replay_console", "steps_of"]
 
 STEP_BYTES = 256
 """How many bytes are shown between two looks."""
@@ -85,7 +85,7 @@ def replay_console(
     before: StateChange | None = None
     now = BEGIN
     try:
-        for begin, end, is_whole in _steps(data, step_bytes):
+        for begin, end, is_whole in steps_of(data, step_bytes):
             now += STEP
             console.feed(data[begin:end], at=now)
             if not is_whole:
@@ -99,7 +99,7 @@ def replay_console(
         console.close()
 
 
-def _steps(data: bytes, step_bytes: int) -> Iterator[tuple[int, int, bool]]:
+def steps_of(data: bytes, step_bytes: int = STEP_BYTES) -> Iterator[tuple[int, int, bool]]:
     """Where to stop, and whether to look there: every so many bytes, and wherever a frame has just been drawn.
 
     Programs without synchronized updates draw a frame by erasing their rows and writing them again, or with

@@ -55,12 +55,14 @@ class Sight(msgspec.Struct, frozen=True, kw_only=True):
         verdict: What is believed.
         composer: The input line.
         blocks: Why nothing may be typed, all of it, the strongest first; empty where it may.
+        is_half_drawn: What is shown is in the middle of a frame, so that a dialog may be there in part.
     """
 
     now: datetime
     verdict: Verdict
     composer: ComposerState
     blocks: tuple[TypingBlock, ...] = ()
+    is_half_drawn: bool = False
 
     @property
     def block(self) -> TypingBlock:
