@@ -21,7 +21,7 @@ from inspan.holder import LaunchDisk
 from inspan.home import Home
 from inspan.model.views import SeatView
 
-from . import fake_agent, fake_console
+from . import fake_agent, fake_console, observed_daemon
 from .received import Received
 from .state_changes import StateChanges
 
@@ -190,12 +190,15 @@ class Ground:
 
 
 @contextlib.asynccontextmanager
-async def open_ground(parent: Path | None = None, *, play: Play = AGENT) -> AsyncGenerator[Ground]:
+async def open_ground(
+    parent: Path | None = None, *, play: Play = AGENT, tell_in: str = ""
+) -> AsyncGenerator[Ground]:
     """A daemon inside the block; afterwards it and its harnesses are gone, and so is its home.
 
     Args:
         parent: Where its home is made; in the folder for temporary files where it is `None`.
         play: What its one harness is.
+        tell_in: The name of a socket in its workspace that is told when a delivery is on record; nobody is without.
     """
     with throwaway_folder(parent) as folder:
         home = Home(folder / "home")
@@ -214,8 +217,11 @@ async def open_ground(parent: Path | None = None, *, play: Play = AGENT) -> Asyn
             # So that a checkout can be measured with the environment of another.
             **({"PYTHONPATH": os.environ["PYTHONPATH"]} if "PYTHONPATH" in os.environ else {}),
         }
+        of_daemon = ["-m", "inspan.daemon", "--home", str(home.path)]
+        if tell_in:
+            of_daemon = [observed_daemon.__file__, *of_daemon[2:], str(workspace / tell_in)]
         daemon = subprocess.Popen(  # noqa: ASYNC220 - it is started once, and its readiness is waited for
-            [sys.executable, "-P", "-m", "inspan.daemon", "--home", str(home.path)],
+            [sys.executable, "-P", *of_daemon],
             stdout=subprocess.PIPE,
             env=environment,
             start_new_session=True,

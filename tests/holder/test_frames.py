@@ -12,12 +12,14 @@ from hypothesis import strategies as st
 from inspan.holder.program.frames import FrameDecoder, encode_data, encode_json, split_data
 
 CAP = 4096
-Frame = tuple[Literal["J", "D"], bytes]
+Frame = tuple[Literal["J", "D", "G"], bytes]
 
 json_frames = st.dictionaries(st.text(max_size=5), st.integers() | st.text(max_size=20), max_size=4).map(
     encode_json
 )
-data_frames = st.builds(encode_data, st.integers(0, 2**64 - 1), st.binary(max_size=300))
+data_frames = st.builds(
+    encode_data, st.integers(0, 2**64 - 1), st.binary(max_size=300), is_guarded=st.booleans()
+)
 cuts = st.lists(st.integers(1, 60), min_size=1)
 
 

@@ -13,7 +13,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from inspan.holder import LaunchDisk, OperationRecord
+from inspan.holder import LaunchDisk, OperationRecord, this_process
 from inspan.holder.program.journal import Journal
 from inspan.holder.program.operations import Operations
 
@@ -166,3 +166,18 @@ def test_after_the_holder_s_death_every_operation_has_an_outcome(
 ) -> None:
     record = OperationRecord(op=5, state=state, length=9, written=written)
     assert [record.outcome(op) for op in (4, 5, 6)] == outcomes
+
+
+def test_what_may_have_followed_the_record_before_the_machine_went_down_is_in_doubt(tmp_path: Path) -> None:
+    record = Operations(str(tmp_path / "ops"), create=True)
+    record.begin(1, 9)
+    record.end("done", 9)
+    record.close()
+    disk = LaunchDisk(tmp_path)
+    holder = this_process()
+    (tmp_path / "claim").write_text(f"holder {holder.pid} {holder.start_time}\n")
+    assert [disk.operations().outcome(op) for op in (1, 2)] == ["done", "not_begun"]
+    (tmp_path / "claim").write_text(f"holder {holder.pid} another-boot:{holder.start_time}\n")
+    assert [disk.operations().outcome(op) for op in (1, 2)] == ["done", "in_doubt"]
+    (tmp_path / "ops").unlink()
+    assert disk.operations().outcome(1) == "in_doubt"

@@ -128,6 +128,34 @@ async def test_a_child_in_the_foreground_is_told_apart_from_the_harness_until_it
             await asyncio.sleep(0.01)
 
 
+@scenario
+async def test_a_guarded_write_goes_to_the_harness_alone_and_is_else_done_without_a_byte(
+    launches: Launches,
+) -> None:
+    spec = await launches.start("sh", "-i", terminal=SIZE, env={"PATH": os.defpath, "PS1": "> "})
+    async with await connect(spec) as connection:
+        assert connection.can_guard
+        shown = await follow(connection)
+        await shown.saw(b"> ")
+        result = await connection.write(1, b"cat\r", is_guarded=True)
+        assert (result.outcome, result.written, result.length) == ("done", 4, 4)
+        while (await connection.foreground()).name != "cat":  # noqa: ASYNC110 - asked of a process
+            await asyncio.sleep(0.01)
+        result = await connection.write(2, b"not for cat\r", is_guarded=True)
+        assert (result.outcome, result.written, result.length) == ("done", 0, 0)
+    # Who takes over asks what became of it with all of its bytes, and they are not written then either.
+    async with await connect(spec) as connection:
+        shown = await follow(connection)
+        await connection.type_keys(b"\x03")
+        while not (await connection.foreground()).is_harness:  # noqa: ASYNC110 - asked of a process
+            await asyncio.sleep(0.01)
+        result = await connection.write(2, b"not for cat\r", is_guarded=True)
+        assert (result.outcome, result.written, result.length, result.duplicate) == ("done", 0, 0, True)
+        await connection.write(3, b"echo then this\r", is_guarded=True)
+        await shown.saw(b"then this\r\nthen this")
+    assert b"not for cat" not in shown.data
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 @scenario
 async def test_the_harness_in_a_terminal_inherits_no_descriptor_and_the_holder_no_terminal(
@@ -266,10 +294,13 @@ async def test_a_harness_on_pipes_has_no_terminal(launches: Launches) -> None:
             connection.resize(80, 24),
             connection.foreground(),
             connection.terminal_pieces(0),
+            connection.write(1, b"x", is_guarded=True),
         ):
             with pytest.raises(HolderError) as caught:
                 await asked
             assert caught.value.detail["reason"] == "no_terminal"
+        assert not connection.can_guard
+        assert (await connection.write(1, b"")).outcome == "done"
     assert LaunchDisk(spec.directory).sizes() == []
     with pytest.raises(HolderError) as caught:
         LaunchDisk(spec.directory).terminal_pieces(0)

@@ -95,13 +95,15 @@ class Channel(asyncio.Protocol):
         if not self.is_closed:
             self._send(encode_json({**values, "type": kind, "id": 0}))
 
-    async def write(self, op: int, data: bytes, timeout_s: float | None) -> WriteResult:
+    async def write(
+        self, op: int, data: bytes, timeout_s: float | None, *, is_guarded: bool = False
+    ) -> WriteResult:
         """Write to the harness and wait for the outcome."""
         future: asyncio.Future[WriteResult] = asyncio.get_running_loop().create_future()
         waiting = self._writes.setdefault(op, [])
         waiting.append(future)
         try:
-            self._send(encode_data(op, data))
+            self._send(encode_data(op, data, is_guarded=is_guarded))
             limit_s = self._timeout_s if timeout_s is None else timeout_s
             return await self._within(future, limit_s, f"operation {op} was not written")
         finally:

@@ -35,6 +35,7 @@ __all__ = ["HolderConnection", "connect_holder"]
 CONNECT_TIMEOUT_S = 5.0
 REQUEST_TIMEOUT_S = 10.0
 _T = TypeVar("_T")
+_GUARDING_PROTOCOL = 3
 WINDOW_BYTES = 1024 * 1024  # of output that `chunks` holds for a reader that is slow
 
 
@@ -190,13 +191,27 @@ class HolderConnection:
         await self._attach(receiver, {"from": from_offset, "window_bytes": window_bytes})
         return pieces
 
-    async def write(self, op: int, data: bytes, *, timeout_s: float | None = None) -> WriteResult:
+    @property
+    def can_guard(self) -> bool:
+        """Whether writes can be guarded; a holder of an older version cannot."""
+        return self.welcome.terminal is not None and self.welcome.protocol >= _GUARDING_PROTOCOL
+
+    async def write(
+        self, op: int, data: bytes, *, is_guarded: bool = False, timeout_s: float | None = None
+    ) -> WriteResult:
         """Write to the harness's standard input, exactly once for each `op`.
 
         Operations count up from 1. An operation that is known answers what became of it and writes
         nothing. Calls are carried out in the order in which they are made. A harness that does not read
         makes this wait; after `holder_timeout` or a cancellation the operation is still under way, and the
         same call joins it.
+
+        Args:
+            op: The number of the operation.
+            data: What is written.
+            is_guarded: Nothing is written where something stands in front of the harness in its terminal at that
+                moment: the operation is `done` with a length of 0. Only where `can_guard`.
+            timeout_s: How long it may take; as every request unless given.
 
         Raises:
             HolderError: `frame_too_large`, `holder_timeout`, `holder_lost` (ask again after connecting
@@ -206,7 +221,7 @@ class HolderConnection:
         if len(data) + 9 > self.welcome.frame_cap:
             text = f"a write of {len(data)} bytes does not fit into a frame of {self.welcome.frame_cap}"
             raise holder_error("frame_too_large", "frame_too_large", text)
-        return await self.channel.write(op, data, timeout_s)
+        return await self.channel.write(op, data, timeout_s, is_guarded=is_guarded)
 
     async def ack(self, offset: int) -> int:
         """Say that all output below `offset` is durable here; the first offset that the journal still keeps.

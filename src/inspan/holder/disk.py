@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeVar
 
 import msgspec
 
-from .process import ProcessIdentity, liveness
+from .process import ProcessIdentity, is_of_this_boot, liveness
 from .program.folder import claim_launch, read_record, redact_launch
 from .program.journal import segment_starts
 from .program.operations import Operations
@@ -32,23 +32,25 @@ class StartFailure(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class OperationRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """The holder's durable record of its last write to the harness.
+    """The holder's record of its last write to the harness.
 
     Attributes:
         op: The last operation that was begun; 0 before the first.
         state: `begun` without a living holder means in doubt: the write may have been cut anywhere.
         written: How many of `length` bytes went out; 0 while `begun`.
+        is_newest: Whether nothing can have followed that is not recorded. After the machine went down something can.
     """
 
     op: int = 0
     state: Literal["none", "begun", "done", "failed"] = "none"
     length: int = 0
     written: int = 0
+    is_newest: bool = True
 
     def outcome(self, op: int) -> Literal["done", "failed_clean", "cut", "in_doubt", "not_begun"]:
         """What became of `op`, once the holder is dead."""
         if op > self.op:
-            return "not_begun"
+            return "not_begun" if self.is_newest else "in_doubt"
         if op < self.op or self.state == "done":
             return "done"
         if self.state == "failed":
@@ -124,15 +126,21 @@ class LaunchDisk(msgspec.Struct, frozen=True):
         return None if record is None else self._convert(record, HarnessExit, "exit.json")
 
     def operations(self) -> OperationRecord:
-        """The last write to the harness; the empty record if there was none."""
+        """The last write to the harness; the empty record if there was none.
+
+        It is written for the death of processes, so what is there of it after the machine went down may be old.
+        """
+        claim = self.claim()
+        is_newest = not isinstance(claim, ProcessIdentity) or is_of_this_boot(claim)
         try:
             record = Operations(str(self.directory / "ops"))
         except FileNotFoundError:
-            return OperationRecord()
+            return OperationRecord(is_newest=is_newest)
         except OSError as error:
             raise self._unreadable("ops", error) from None
         record.close()
         fields = {"op": record.op, "state": record.state, "length": record.length, "written": record.written}
+        fields["is_newest"] = is_newest
         return self._convert(fields, OperationRecord, "ops")
 
     def journal(self) -> JournalBounds:

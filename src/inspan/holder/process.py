@@ -9,9 +9,9 @@ from typing import Literal
 import msgspec
 
 from .program.processes import liveness as _liveness
-from .program.processes import read_process
+from .program.processes import read_process, started_since_boot
 
-__all__ = ["ProcessIdentity", "liveness", "start_time", "this_process"]
+__all__ = ["ProcessIdentity", "is_of_this_boot", "liveness", "start_time", "this_process"]
 
 
 class ProcessIdentity(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,6 +36,11 @@ def this_process() -> ProcessIdentity:
     """The identity of the calling process."""
     pid = os.getpid()
     return ProcessIdentity(pid=pid, start_time=start_time(pid) or "")
+
+
+def is_of_this_boot(identity: ProcessIdentity) -> bool:
+    """Whether it is proven that the machine has not been started anew since the process was."""
+    return started_since_boot(identity.start_time)
 
 
 def liveness(

@@ -150,7 +150,7 @@ class WriteResult(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         outcome: `done`: all of it went to the harness. `failed_clean`: none of it did. `cut`: some did.
         written: How many bytes went out.
-        length: How many there were.
+        length: How many there were; 0 for a guarded operation of which nothing was written.
         duplicate: The operation was known: this is its outcome from before, nothing was written now.
     """
 

@@ -6,6 +6,7 @@ Everything that names a harness resolves it here; there is no other list.
 from __future__ import annotations
 
 import difflib
+import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
@@ -129,15 +130,20 @@ class _Found(msgspec.Struct, frozen=True, kw_only=True):
 
 def _signature(folder: Path) -> tuple[tuple[str, int, int], ...]:
     """What changes when the manifest or a file of rules beside it does."""
-    return tuple(_state_of(file) for file in (folder / MANIFEST_FILE, *sorted(folder.glob("*.toml"))))
-
-
-def _state_of(file: Path) -> tuple[str, int, int]:
+    # Asked for with every call to a seat, hence without the comfort of `Path`.
     try:
-        status = file.stat()
+        with os.scandir(folder) as entries:
+            return tuple(sorted(_state_of(entry) for entry in entries if entry.name.endswith(".toml")))
     except OSError:
-        return str(file), 0, 0
-    return str(file), status.st_mtime_ns, status.st_size
+        return ((str(folder), 0, 0),)
+
+
+def _state_of(entry: os.DirEntry[str]) -> tuple[str, int, int]:
+    try:
+        status = entry.stat()
+    except OSError:
+        return entry.path, 0, 0
+    return entry.path, status.st_mtime_ns, status.st_size
 
 
 def _read_all(origin: Origin, folders: Iterable[Path]) -> list[_Found]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.metadata
 import importlib.util
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -44,12 +45,12 @@ def user_folders(home: Path) -> list[Path]:
 
 def _harness_folders(root: Path) -> Iterator[Path]:
     try:
-        folders = sorted(root.iterdir())
+        names = sorted(os.listdir(root))
     except OSError:
         return
-    for folder in folders:
-        if HARNESS_ID.fullmatch(folder.name) and (folder / MANIFEST_FILE).is_file():
-            yield folder
+    for name in names:
+        if HARNESS_ID.fullmatch(name) and os.path.isfile(os.path.join(root, name, MANIFEST_FILE)):
+            yield root / name
 
 
 def _package_folders(module: str) -> Iterator[Path]:

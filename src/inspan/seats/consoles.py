@@ -170,13 +170,18 @@ class LiveConsole:
         if row.purpose == "inbox":
             return await self._post(row)
         block: TypingBlock = ""
+        is_guarded = self._connection.can_guard
         if row.op > self._connection.welcome.accepted_op:
-            await self._ask_foreground(is_urgent=True)
+            if not (is_guarded and self._foreground.is_harness):
+                await self._ask_foreground(is_urgent=True)
             self._note_person()
             block = self._machine.check_write(row.purpose)
-        result = await self._connection.write(row.op, b"" if block else row.data)
+        result = await self._connection.write(row.op, b"" if block else row.data, is_guarded=is_guarded)
         if result.duplicate:
             block = "" if result.length else "not_ready"
+        elif not block and row.data and not result.length:
+            block = "foreground"
+            await self._ask_foreground(is_urgent=True)
         return result, block
 
     async def _post(self, row: OutboxRow) -> tuple[WriteResult, TypingBlock]:

@@ -38,13 +38,14 @@ from __future__ import annotations
 
 __all__ = ["OLDEST_PROTOCOL", "PROTOCOL", "VERSION"]
 
-PROTOCOL = 2
+PROTOCOL = 3
 """The version of frames and requests that is spoken here. An owner that speaks none from `OLDEST_PROTOCOL`
-to this one is refused in the handshake, which harms no harness. Version 2 has terminals.
+to this one is refused in the handshake, which harms no harness. Version 2 has terminals,
+version 3 guarded writes.
 """
 
 OLDEST_PROTOCOL = 1
-"""The oldest version that is still understood: what version 2 added, an owner of version 1 never asks for."""
+"""The oldest version that is still understood: what a later one added, an owner of an older one never asks for."""
 
-VERSION = "1.1"
+VERSION = "1.2"
 """The version of the holder, told in the handshake and in `holder.json`."""

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
         def state(self) -> dict[str, Any]: ...
         def answer(self, client: Client, request: dict[str, Any]) -> dict[str, Any]: ...
-        def accept_write(self, client: Client, op: int, data: bytes) -> None: ...
+        def accept_write(self, client: Client, op: int, data: bytes, *, is_guarded: bool) -> None: ...
         def forget(self, client: Client) -> None: ...
 
 
@@ -109,7 +109,7 @@ class Clients:
             if kind == "J":
                 self._receive_message(client, body, service)
             else:
-                self._receive_write(client, body, service)
+                self._receive_write(client, body, service, is_guarded=kind == "G")
         fault = client.decoder.fault
         if fault is not None and client in self.all and not client.is_closing:
             self._turn_away(client, service, fault.code, fault.message, kind="error")
@@ -184,7 +184,7 @@ class Clients:
         else:
             self.send(client, {**answer, "type": "reply", "id": ident})
 
-    def _receive_write(self, client: Client, body: bytes, service: Service) -> None:
+    def _receive_write(self, client: Client, body: bytes, service: Service, *, is_guarded: bool) -> None:
         if client.owner is None:
             self._turn_away(client, service, "hello_missing", "the first frame must be hello")
             return
@@ -195,7 +195,7 @@ class Clients:
             )
             return
         try:
-            service.accept_write(client, *split)
+            service.accept_write(client, *split, is_guarded=is_guarded)
         except Refusal as refusal:
             self._send_refusal(client, refusal, {"id": None, "op": split[0]})
 

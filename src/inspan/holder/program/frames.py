@@ -1,7 +1,8 @@
 """Frames: length (`u32`, big-endian, of what follows), kind (`u8`), body; the same in both directions.
 
 Kind `J` is a JSON object with a `type`. Kind `D` is a `u64` and bytes: an offset with output towards the
-owner, an operation with input towards the harness.
+owner, an operation with input towards the harness. Kind `G` is such an operation, guarded: it is for the harness's
+terminal as long as nothing stands in front of the harness.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Literal
 
+    Kind = Literal["J", "D", "G"]
+
 __all__ = ["FRAME_CAP", "FrameDecoder", "FrameFault", "encode_data", "encode_json", "split_data"]
 
 FRAME_CAP = 32 * 1024 * 1024
@@ -22,6 +25,8 @@ _HEADER = struct.Struct(">IB")
 _NUMBER = struct.Struct(">Q")
 _JSON = 0x4A
 _DATA = 0x44
+_GUARDED = 0x47
+_KINDS: dict[int, Kind] = {_JSON: "J", _DATA: "D", _GUARDED: "G"}
 
 
 class FrameFault:
@@ -47,9 +52,9 @@ class FrameDecoder:
         self.fault: FrameFault | None = None
         self._buffer = bytearray()
 
-    def feed(self, data: bytes) -> list[tuple[Literal["J", "D"], bytes]]:
+    def feed(self, data: bytes) -> list[tuple[Kind, bytes]]:
         """The frames that `data` completes, as (kind, body), in order."""
-        frames: list[tuple[Literal["J", "D"], bytes]] = []
+        frames: list[tuple[Kind, bytes]] = []
         if self.fault is not None:
             return frames
         buffer = self._buffer
@@ -68,13 +73,14 @@ class FrameDecoder:
                     break
                 if len(buffer) - start < 5:
                     break
-                kind = buffer[start + 4]
-                if kind not in (_JSON, _DATA):
-                    self.fault = FrameFault("frame_malformed", f"unknown kind of frame {kind}")
+                kind = _KINDS.get(buffer[start + 4])
+                if kind is None:
+                    number = buffer[start + 4]
+                    self.fault = FrameFault("frame_malformed", f"unknown kind of frame {number}")
                     break
                 if len(buffer) - start < 4 + length:
                     break
-                frames.append(("J" if kind == _JSON else "D", bytes(view[start + 5 : start + 4 + length])))
+                frames.append((kind, bytes(view[start + 5 : start + 4 + length])))
                 start += 4 + length
         if self.fault is not None:
             buffer.clear()
@@ -89,11 +95,11 @@ def encode_json(value: dict[str, Any]) -> bytes:
     return _HEADER.pack(len(body) + 1, _JSON) + body
 
 
-def encode_data(number: int, data: bytes) -> bytes:
-    """A `D` frame: `number` is an offset towards the owner, an operation towards the harness."""
-    return _HEADER.pack(len(data) + 9, _DATA) + _NUMBER.pack(number) + data
+def encode_data(number: int, data: bytes, *, is_guarded: bool = False) -> bytes:
+    """A `D` or `G` frame: `number` is an offset towards the owner, an operation towards the harness."""
+    return _HEADER.pack(len(data) + 9, _GUARDED if is_guarded else _DATA) + _NUMBER.pack(number) + data
 
 
 def split_data(body: bytes) -> tuple[int, bytes] | None:
-    """The number and the bytes of a `D` frame's body, or None if it is too short for a number."""
+    """The number and the bytes of a `D` or `G` frame's body, or None if it is too short for a number."""
     return (_NUMBER.unpack_from(body)[0], body[8:]) if len(body) >= 8 else None

@@ -165,11 +165,14 @@ class Holder:
             case _:
                 raise Refusal("request_unknown", "no such request")
 
-    def accept_write(self, client: Client, op: int, data: bytes) -> None:
+    def accept_write(self, client: Client, op: int, data: bytes, *, is_guarded: bool) -> None:
         """Take an owner's write to the harness; raises Refusal."""
         if not 0 < op < 1 << 63:
             raise Refusal("op_invalid", "operations start at 1")
-        self._input.accept(client, op, data)
+        if is_guarded and self._terminal is None:
+            raise Refusal("no_terminal", "the harness has no terminal")
+        guard = self._terminal.is_harness_in_front if is_guarded and self._terminal is not None else None
+        self._input.accept(client, op, data, guard)
 
     def forget(self, client: Client) -> None:
         """Answer nothing more to `client`."""

@@ -25,9 +25,10 @@ MAX_QUEUED_BYTES = 64 * 1024 * 1024
 class _Write:
     """One operation that was accepted; it is carried out even if its owner dies meanwhile."""
 
-    def __init__(self, op: int, data: bytes, client: Client) -> None:
+    def __init__(self, op: int, data: bytes, client: Client, guard: Callable[[], bool] | None) -> None:
         self.op = op
         self.data = data
+        self.guard = guard
         self.written = 0
         self.is_begun = False
         self.waiters = [client]
@@ -63,8 +64,11 @@ class Input:
         """The last operation that was accepted, written or not."""
         return self._writes[-1].op if self._writes else self.operations.op
 
-    def accept(self, client: Client, op: int, data: bytes) -> None:
+    def accept(self, client: Client, op: int, data: bytes, guard: Callable[[], bool] | None = None) -> None:
         """Take an operation, or answer at once what became of it.
+
+        A `guard` is asked right before the first byte. Where it says no, nothing is written: the operation is done,
+        with a length of 0.
 
         Raises:
             Refusal: `op_gap`, `op_invalid` or `busy`; nothing was taken.
@@ -75,10 +79,12 @@ class Input:
                 return
         record = self.operations
         if 0 < op <= record.op:
-            outcome, written = "done", len(data)
-            if op == record.op and record.state == "failed":
-                outcome, written = ("cut" if record.written else "failed_clean"), record.written
-            self._answer(client, op, outcome, written, len(data), is_duplicate=True)
+            outcome, written, length = "done", len(data), len(data)
+            if op == record.op:
+                written, length = record.written, record.length
+                if record.state == "failed":
+                    outcome = "cut" if written else "failed_clean"
+            self._answer(client, op, outcome, written, length, is_duplicate=True)
             return
         if self.handle < 0 or self.is_ending:
             self._answer(client, op, "failed_clean", 0, len(data))
@@ -91,7 +97,7 @@ class Input:
             self._writes and waiting + len(data) > MAX_QUEUED_BYTES
         ):
             raise Refusal("busy", "too much waits already to be written")
-        self._writes.append(_Write(op, data, client))
+        self._writes.append(_Write(op, data, client, guard))
         self.write()
 
     def type_keys(self, data: bytes, limit_bytes: int) -> None:
@@ -153,6 +159,8 @@ class Input:
             del self._typed[: os.write(self.handle, self._typed)]
 
     def _begin(self, write: _Write) -> bool:
+        if write.guard is not None and not write.guard():
+            write.data = b""
         try:
             self.operations.begin(write.op, len(write.data))
         except OSError as error:

@@ -1,4 +1,8 @@
-"""The durable record of the last write to the harness."""
+"""The record of the last write to the harness, which outlives every process.
+
+It is not synced: it is there whoever is killed, and a machine that goes down takes the harness with it. What the
+record then lacks is in doubt, and `LaunchDisk.operations` says so.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +18,7 @@ __all__ = ["Operations"]
 
 
 class Operations:
-    """The durable record of the last write to the harness: two slots of 64 bytes, written in turn.
+    """The record of the last write to the harness: two slots of 64 bytes, written in turn.
 
     A torn slot fails its checksum and the other one counts. Writes end in order, and after one has failed
     the harness's input stays broken, so the last record says everything: all before it are `done`.
@@ -41,17 +45,15 @@ class Operations:
             # Written in full now, so that a full disk cannot stop a later record.
             os.pwrite(self._handle, bytes(2 * self._SLOT), 0)
             self._store()
-            self._sync()
         else:
             self._load()
 
     def begin(self, op: int, length: int) -> None:
-        """Note, durably, that `op` is about to be written; raises OSError, and nothing is noted."""
+        """Note that `op` is about to be written; raises OSError, and nothing is noted."""
         before = (self.op, self.state, self.length, self.written)
         self.op, self.state, self.length, self.written = op, "begun", length, 0
         try:
             self._store()
-            self._sync()
         except OSError:
             self.op, self.state, self.length, self.written = before
             raise
@@ -83,6 +85,3 @@ class Operations:
             if magic == b"IOP1" and sequence > self._sequence and state < len(self._STATES):
                 self._sequence, self.state = sequence, self._STATES[state]
                 self.op, self.length, self.written = op, length, written
-
-    def _sync(self) -> None:
-        (os.fdatasync if hasattr(os, "fdatasync") else os.fsync)(self._handle)

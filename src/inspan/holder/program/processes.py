@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,12 +22,14 @@ __all__ = [
     "read_process",
     "read_program",
     "send_signal",
+    "started_since_boot",
 ]
 
 ENV_LAUNCH = "INSPAN_LAUNCH"
 """The variable that carries the launch's id in the harness's environment and in all that it starts."""
 
 
+_PS_TIME = "%a %b %d %H:%M:%S %Y"
 NAME_BYTES = 256  # a name that is longer is cut
 
 
@@ -114,6 +117,20 @@ def liveness(
     return "dead" if row.start_time != start_time or row.is_gone else "alive"
 
 
+def started_since_boot(start_time: str) -> bool:
+    """Whether it is proven that a process with this start time was started after the machine was."""
+    if _has_proc():
+        return start_time.partition(":")[0] == _boot_id()
+    import calendar  # heavy, and never needed where there is /proc
+
+    try:
+        started = calendar.timegm(time.strptime(start_time, _PS_TIME))
+    except ValueError:
+        return False
+    booted = _sysctl("kern.boottime").partition("sec = ")[2].partition(",")[0]
+    return booted.isdecimal() and started >= int(booted)
+
+
 def carries_launch(pid: int, launch: str) -> bool:
     """Whether the environment of `pid` proves that it was started by `launch`; False where that is hidden."""
     try:
@@ -191,6 +208,16 @@ def _ps(*selection: str) -> Iterator[Process]:
 
 def _ps_field(pid: int, field: str) -> str:
     return _run_ps("-p", str(pid), "-o", f"{field}=").strip()[:NAME_BYTES]
+
+
+def _sysctl(name: str) -> str:
+    import subprocess
+
+    try:
+        command = ["/usr/sbin/sysctl", "-n", name]
+        return subprocess.run(command, capture_output=True, text=True, check=False).stdout
+    except OSError:
+        return ""
 
 
 def _run_ps(*arguments: str) -> str:

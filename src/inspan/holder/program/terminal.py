@@ -58,6 +58,10 @@ class Terminal:
             case _:
                 return self._foreground()
 
+    def is_harness_in_front(self) -> bool:
+        """Whether what is typed now is read by the harness, and by nothing that it or a person started before it."""
+        return self._output.handle >= 0 and foreground_group(self._output.handle) == self._harness_pid
+
     def cut(self, cursor: int, limit: int) -> int:
         """Where the piece of output that begins at `cursor` must end, at the latest at `limit`.
 
