@@ -47,6 +47,7 @@ def test_every_file_that_asks_a_question_is_a_benchmark() -> None:
 @pytest.mark.skipif(
     not sys.platform.startswith("linux"), reason="memory and CPU time are read as Linux tells them"
 )
+@pytest.mark.timeout(600)  # fresh processes, whose modules a clean checkout compiles first
 @pytest.mark.parametrize("name", OWN)
 def test_a_benchmark_gives_its_figures_at_a_small_scale(name: str) -> None:
     if name in ("console_poller", "delivery") and shutil.which("tmux") is None:

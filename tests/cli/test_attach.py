@@ -17,7 +17,7 @@ from support.program import inspan
 LEAVE = b"\x1c\x1c"
 PROMPT = "> type here"
 
-pytestmark = pytest.mark.timeout(180)
+pytestmark = pytest.mark.timeout(300)
 
 
 def value(*words: str, status: int = 0) -> Any:

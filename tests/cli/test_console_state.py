@@ -23,7 +23,7 @@ def seat_when(condition: Callable[[Any], object]) -> Any:
     return seat
 
 
-@pytest.mark.timeout(120)
+@pytest.mark.timeout(300)
 @pytest.mark.requirement("L4", "H-C19")
 def test_a_console_s_state_is_told_with_its_kind_its_error_and_every_rule_that_was_tried(
     console: Path,

@@ -21,7 +21,7 @@ RECORDINGS = sorted(
     (Path(__file__).resolve().parents[2] / "src" / "inspan" / "harnesses").glob("*/recordings/*.jsonl")
 )
 
-pytestmark = pytest.mark.timeout(180)
+pytestmark = pytest.mark.timeout(300)
 
 
 @pytest.fixture(autouse=True)

@@ -10,7 +10,7 @@ from support.console_harness import HARNESS, add_console_harness, keys_of, press
 from support.person import at_terminal
 from support.program import inspan
 
-pytestmark = pytest.mark.timeout(120)
+pytestmark = pytest.mark.timeout(300)
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from support.program import inspan, wait_until_gone
 
 DEADLINE_S = 60.0
 
-pytestmark = pytest.mark.timeout(180)
+pytestmark = pytest.mark.timeout(300)
 
 
 @pytest.fixture(autouse=True)

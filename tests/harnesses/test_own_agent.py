@@ -20,7 +20,7 @@ DEADLINE_S = 60.0
 HARNESS = "inspan"
 SEAT = "own"
 
-pytestmark = pytest.mark.timeout(240)
+pytestmark = pytest.mark.timeout(300)
 
 
 @pytest.fixture(autouse=True)

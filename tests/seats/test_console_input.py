@@ -63,7 +63,7 @@ def size_of(folder: Path) -> int:
     return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
 
 
-@pytest.mark.timeout(max(120, FLOOD_MB))
+@pytest.mark.timeout(max(300, FLOOD_MB))
 def test_output_that_does_not_stop_is_followed_to_its_end_with_bounded_memory_and_leaves_no_journal() -> None:
     async def story(ground: ConsoleGround) -> None:
         async with ground.seats() as seats:
