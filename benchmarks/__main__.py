@@ -61,21 +61,22 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _run_inside(options.names[0], scale)
     from .machine import describe_machine
 
-    results: dict[str, Result] = {}
+    report = Report()
     if options.json and options.json.exists():
-        kept = msgspec.json.decode(options.json.read_bytes(), type=Report)
-        # Figures of another machine do not belong on the same page.
-        if describe_machine().items() <= kept.machine.items():
-            results = {result.name: result for result in kept.results if result.name in BENCHMARKS}
-    machine = describe_machine() | ({"note": options.note} if options.note else {})
-    measured = options.names or BENCHMARKS
-    for name in measured:
-        results[name] = _run_apart(name, scale)
-        _say(results[name])
+        report = msgspec.json.decode(options.json.read_bytes(), type=Report)
+    facts = describe_machine() | ({"note": options.note} if options.note else {})
+    machine = report.name_machine(facts)
+    problems = 0
+    for name in options.names or BENCHMARKS:
+        result = msgspec.structs.replace(_run_apart(name, scale), machine=machine)
+        problems += bool(result.problem)
+        _say(result)
+        report = report.with_results([result], machine=machine, facts=facts)
         if options.json:
-            report = Report(machine=machine, results=[results[one] for one in BENCHMARKS if one in results])
-            options.json.write_bytes(msgspec.json.format(msgspec.json.encode(report), indent=1) + b"\n")
-    return 1 if any(results[name].problem for name in measured) else 0
+            ordered = [one for name in BENCHMARKS for one in report.results if one.name == name]
+            kept = msgspec.structs.replace(report, results=ordered)
+            options.json.write_bytes(msgspec.json.format(msgspec.json.encode(kept), indent=1) + b"\n")
+    return 1 if problems else 0
 
 
 def _run_apart(name: str, scale: Scale) -> Result:

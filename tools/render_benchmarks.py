@@ -18,7 +18,7 @@ __all__ = ["render"]
 _HEAD = """\
 # Benchmarks
 
-This page is written by `tools/render_benchmarks.py` from a real run; change the benchmarks, not the page.
+This page is written by `tools/render_benchmarks.py` from real runs; change the benchmarks, not the page.
 
 `make bench` runs them all and writes it anew; `python -m benchmarks NAME` runs one. Each asks one question and
 measures both sides in turns, in the same run, on the same machine; no two benchmarks run at once. A value is the
@@ -30,7 +30,10 @@ in a throwaway home, without a network. A figure that was not measured here is m
 
 def render(report: Report) -> str:
     """The page."""
-    parts = [_HEAD, "## The machine\n", *(f"- {name}: {value}" for name, value in report.machine.items()), ""]
+    parts = [_HEAD, "## The machines\n"]
+    for name, facts in report.machines.items():
+        parts += [f"- {name}: " + ", ".join(f"{fact} {value}" for fact, value in facts.items())]
+    parts.append("")
     for result in report.results:
         parts += _section(result)
     return "\n".join(parts).rstrip() + "\n"
@@ -54,7 +57,7 @@ def _section(result: Result) -> list[str]:
     lines += [_row(_cells(figure, has_reported=has_reported)) for figure in result.figures]
     load = result.figures[0].load
     lines.append(
-        f"\nMeasured {result.measured_at} at the commit {result.commit}; "
+        f"\nMeasured {result.measured_at} on machine {result.machine} at the commit {result.commit}; "
         f"load average before and after: {load[0]:.2f}, {load[1]:.2f}."
     )
     notes = dict.fromkeys(f"{figure.what}: {figure.note}" for figure in result.figures if figure.note)

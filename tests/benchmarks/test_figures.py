@@ -59,20 +59,43 @@ def test_the_page_tells_what_was_met_missed_reported_and_not_measured() -> None:
     reported = figure([5.0], peer_name="others", reported_peer=50.0)
     page = render(
         Report(
-            machine={"cores": "2"},
+            machines={"A": {"cores": "2"}},
             results=[
-                Result(name="one", question="How many?", figures=[missed, reported], commit="def"),
+                Result(
+                    name="one", question="How many?", figures=[missed, reported], commit="def", machine="A"
+                ),
                 Result(name="two", question="How late?", problem="no network namespace"),
             ],
         )
     )
 
-    assert "- cores: 2" in page
+    assert "- A: cores 2\n" in page
     assert "| Things | 60 things/s | them: 10 things/s |  | 6 | at least 8 | **missed**, 25% short |" in page
     assert "| Things | 5 things/s | others | 50 things/s | 0.1 |  |  |" in page
     assert "By hand." in page
-    assert "at the commit def; load average" in page
+    assert "on machine A at the commit def; load average" in page
     assert "## How late?\n\nNot measured: no network namespace" in page
+
+
+def test_a_result_of_another_machine_says_so_and_a_machine_that_is_not_needed_any_more_is_forgotten() -> None:
+    one, other = {"cores": "2"}, {"cores": "8"}
+    report = Report(
+        machines={"A": one},
+        results=[Result(name=name, question="How many?", machine="A") for name in ("first", "second")],
+    )
+
+    assert report.name_machine(one) == "A"
+    assert report.name_machine(other) == "B"
+    second = Result(name="second", question="How many?", machine="B")
+    report = report.with_results([second], machine="B", facts=other)
+    assert (report.machines, [result.machine for result in report.results]) == (
+        {"A": one, "B": other},
+        ["A", "B"],
+    )
+    first = msgspec.structs.replace(second, name="first")
+    report = report.with_results([first], machine="B", facts=other)
+    assert report.machines == {"B": other}
+    assert report.name_machine(one) == "A"
 
 
 def test_the_page_in_the_docs_is_that_of_the_last_run() -> None:
