@@ -10,7 +10,7 @@ from typing import cast
 
 from inspan.agent.cancelling import CancelSignal, CancelSource
 from inspan.agent.channel import Channel
-from inspan.agent.faults import is_fault
+from inspan.agent.faults import fault_name, is_fault
 from inspan.agent.models.catalogue import FoundModel
 from inspan.agent.models.contract import ModelEvent, ModelRequest
 from inspan.agent.models.failure import FailureKind, ModelFailure
@@ -39,8 +39,9 @@ async def open_answer(
     failure: list[BaseException] = []
 
     async def pump() -> None:
-        stream = found.provider.stream(request, source.signal)
+        stream: object = None
         try:
+            stream = found.provider.stream(request, source.signal)
             async for event in stream:
                 await channel.put(_something(event))
         except BaseException as error:
@@ -50,7 +51,7 @@ async def open_answer(
         finally:
             channel.close()
             if isinstance(stream, AsyncGenerator):
-                await stream.aclose()
+                await _closed(cast("AsyncGenerator[ModelEvent]", stream), found.owner)
 
     def stop() -> None:
         channel.discard()
@@ -78,6 +79,15 @@ async def open_answer(
                 _, pending = await asyncio.wait({task}, timeout=grace_s)
                 if pending:
                     _LOG.warning("A model's stream of '%s' did not end when it was cancelled.", found.owner)
+
+
+async def _closed(stream: AsyncGenerator[ModelEvent], owner: str) -> None:
+    try:
+        await stream.aclose()
+    except BaseException as error:
+        if not is_fault(error):
+            raise
+        _LOG.warning("A model's stream of '%s' failed with %s when it was closed.", owner, fault_name(error))
 
 
 def _something(event: ModelEvent) -> ModelEvent:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol, cast
 
+from inspan.agent.faults import fault_name, is_fault
 from inspan.agent.leases import Lease
 from inspan.agent.models.contract import ModelDefinition, ModelProvider
 from inspan.model.errors import PluginError
 
 __all__ = ["PROVIDER_ID", "FoundModel", "ModelCatalogue", "ModelSource"]
+
+_LOG = logging.getLogger(__name__)
 
 PROVIDER_ID = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 """What a provider may be called, whole."""
@@ -37,8 +41,14 @@ class FoundModel:
 
     def described(self) -> ModelDefinition:
         """What is known of it by now: a provider that learns more on the way tells it by a method `describe`."""
-        describe = getattr(self.provider, "describe", None)
-        known = describe(self.definition.id) if callable(describe) else None
+        try:
+            describe = getattr(self.provider, "describe", None)
+            known = describe(self.definition.id) if callable(describe) else None
+        except BaseException as error:
+            if not is_fault(error):
+                raise
+            _LOG.debug("The provider of %s could not describe it: %s.", self.name, fault_name(error))
+            known = None
         return known if isinstance(known, ModelDefinition) else self.definition
 
 
