@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inspan.agent.breaker import Breaker, Repetition
+from inspan.agent.breaker import Breaker, Changes, Repetition
 
 FIRST, SECOND, TOO_OFTEN = Repetition.FIRST, Repetition.SECOND, Repetition.TOO_OFTEN
 
@@ -43,6 +43,24 @@ def test_what_changes_nothing_does_not_begin_the_count_again() -> None:
         breaker.see("read", {"path": "a"}, changes=False)
         breaker.see("read", {"path": str(number)}, changes=False)
     assert breaker.see("read", {"path": "a"}, changes=False) is TOO_OFTEN
+
+
+def test_what_a_child_agent_changed_makes_its_parents_counts_begin_again_but_not_the_same_change_twice() -> (
+    None
+):
+    changes = Changes()
+    parent = Breaker(changes)
+    for number in range(4):
+        assert parent.see("run", {"command": "pytest"}, changes=True) is FIRST
+        Breaker(changes).see("edit", {"line": number}, changes=True)
+    seen: list[Repetition] = []
+    for _ in range(4):
+        seen.append(parent.see("run", {"command": "pytest"}, changes=True))
+        Breaker(changes).see("edit", {"line": 0}, changes=True)
+    assert seen == [FIRST, SECOND, TOO_OFTEN, TOO_OFTEN]
+    changes.begin_turn()
+    assert Breaker(changes).see("edit", {"line": 0}, changes=True) is FIRST
+    assert parent.see("run", {"command": "pytest"}, changes=True) is FIRST
 
 
 @given(st.lists(st.tuples(st.sampled_from("abc"), st.booleans()), max_size=60))

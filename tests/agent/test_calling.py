@@ -15,21 +15,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from inspan.agent.audit.events import AuditEvent, PermissionEvent, ToolExecution
-from inspan.agent.audit.sinks import AuditBus
 from inspan.agent.breaker import NUDGE, STOPPED
-from inspan.agent.calling import CallLimits, ToolCaller
-from inspan.agent.cancelling import CancelSignal, CancelSource
+from inspan.agent.cancelling import CancelSource
 from inspan.agent.events import ToolEnded, ToolProgressed
 from inspan.agent.hook_events import HookEvent, PostTool, PreTool, ToolError, Veto
-from inspan.agent.hooks import HookBus
-from inspan.agent.leases import OwnerLease
-from inspan.agent.permissions.engine import PermissionEngine
 from inspan.agent.permissions.values import PermissionMode
-from inspan.agent.registries import ToolRegistry
 from inspan.agent.result_bounds import ResultLimits, bounded
-from inspan.agent.tools.contract import Tool, ToolCallContext
-from inspan.agent.values import Diff, ImageContent, JsonObject, TextContent, ToolCall, ToolResult
+from inspan.agent.tools.contract import ToolCallContext
+from inspan.agent.values import Diff, ImageContent, JsonObject, TextContent, ToolResult
 from support.agent_ground import allow, events_of, make_tool, open_agent, script, temporary_folder
+from support.caller_ground import Ground
 
 SECRET = "sk-very-secret"
 
@@ -38,57 +33,6 @@ SECRET = "sk-very-secret"
 def folder() -> Iterator[Path]:
     with temporary_folder() as path:
         yield Path(path)
-
-
-class Ground:
-    """A caller with everything that it tells, kept."""
-
-    def __init__(self, *tools: Tool, mode: PermissionMode = PermissionMode.BYPASS) -> None:
-        self.events: list[Any] = []
-        self.audited: list[AuditEvent] = []
-        self.hooks = HookBus()
-        self.lease = OwnerLease("tester")
-        self.registry = ToolRegistry()
-        for tool in tools:
-            self.registry.add(tool, "tester", self.lease)
-        audit = AuditBus()
-        audit.add(self, "tester")
-        self.audit = audit
-        self.permissions = PermissionEngine(mode=mode)
-        self.caller = ToolCaller(
-            tools=self.registry,
-            permissions=self.permissions,
-            hooks=self.hooks,
-            audit=audit,
-            session_id="s_1",
-            workspace=Path("/"),
-            limits=CallLimits(heed_s=0.05, grace_s=0.2),
-        )
-
-    async def write(self, event: AuditEvent) -> None:
-        self.audited.append(event)
-
-    async def show(self, event: Any) -> None:
-        self.events.append(event)
-
-    def offer(self, event: Any) -> None:
-        self.events.append(event)
-
-    async def call(
-        self,
-        tool: str = "note",
-        arguments: JsonObject | None = None,
-        cancel: CancelSignal | None = None,
-        **rest: Any,
-    ) -> ToolResult:
-        call = ToolCall(id="c1", tool=tool, arguments=arguments or {}, **rest)
-        result = await self.caller.call(call, cancel or CancelSource().signal, self)
-        await self.audit.drain(5)
-        return result
-
-    @property
-    def outcomes(self) -> list[str]:
-        return [event.outcome for event in self.events if isinstance(event, ToolEnded)]
 
 
 def _raising(error: BaseException) -> Callable[[JsonObject, ToolCallContext], Any]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from inspan.agent.cancelling import CancelSignal, CancelSource, run_until
 from inspan.agent.conversation import CallPart, Summary, UserMessage
@@ -18,12 +19,13 @@ from inspan.agent.hook_events import HookEvent, PreCompact
 from inspan.agent.models.contract import ModelDefinition, ModelEvent, ModelRequest, PartDone, TextDelta
 from inspan.agent.models.failure import FailureKind, ModelFailure
 from inspan.agent.models.scripted import ScriptedModel
-from inspan.agent.session import Session
+from inspan.agent.session import Session, SessionLimits
 from inspan.agent.sessions.compaction import COMPACTION_SOURCE, estimate_tokens
 from inspan.agent.tools.contract import ToolCallContext
 from inspan.agent.tools.settings import ToolSettings
+from inspan.agent.turn import TurnLimits
 from inspan.agent.values import JsonObject, ToolCall, ToolResult
-from support.agent_ground import allow, events_of, make_tool, open_agent, script
+from support.agent_ground import QUICK, allow, events_of, make_tool, open_agent, script
 
 OWN = ToolSettings(shell=None, fetch=None)
 LIMIT_TOKENS = 2_000
@@ -136,6 +138,31 @@ def test_a_child_whose_conversation_cannot_be_made_to_fit_ends_with_a_plain_word
         "[The child agent stopped early (failed): The conversation is too long for the model.]"
     )
     assert ended.stop_reason is StopReason.END_TURN
+
+
+def test_a_childs_calls_wait_for_a_slow_reader_as_its_parents_do(tmp_path: Path) -> None:
+    ran: list[str] = []
+
+    async def note(arguments: JsonObject, _: ToolCallContext) -> ToolResult:
+        ran.append(str(arguments["text"]))
+        return ToolResult.of_text("noted")
+
+    async def story() -> tuple[int, int]:
+        answers = "\n---\n".join(f'call note {{"text": "{number}"}}' for number in range(40))
+        limits = structs.replace(QUICK, session=SessionLimits(turn=TurnLimits(waiting_events=4)))
+        tool = make_tool("note", note, read_only=True)
+        async with open_agent(tmp_path, builtin_tools=OWN, tools=[tool], limits=limits) as agent:
+            session = await agent.new_session()
+            turn = session.prompt(delegated("", *answers.splitlines()))
+            for _ in range(500):  # many times what forty calls take
+                await asyncio.sleep(0)
+            waiting = len(ran)
+            await turn.wait()
+            return waiting, len(ran)
+
+    waiting, whole = asyncio.run(story())
+    assert waiting < 10
+    assert whole == 40
 
 
 @pytest.mark.parametrize("who", ["signal", "task"])

@@ -11,6 +11,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -22,7 +23,7 @@ from inspan.agent.announcement import announce
 from inspan.agent.argument_checks import ArgumentChecker, unknown_tool
 from inspan.agent.audit.events import ToolExecution
 from inspan.agent.audit.sinks import AuditBus
-from inspan.agent.breaker import NUDGE, STOPPED, Breaker, Repetition
+from inspan.agent.breaker import NUDGE, STOPPED, Breaker, Changes, Repetition
 from inspan.agent.cancelling import CancelSignal, CancelSource
 from inspan.agent.engine.loop import CANCELLED_CALL
 from inspan.agent.events import ToolCalled, ToolEnded, ToolProgressed, ToolStarted
@@ -93,6 +94,7 @@ class ToolCaller:
         limits: What is bounded.
         allows: Which tools exist for this caller; None for all.
         changing: Held while a call runs that may change something; shared by whoever works in one workspace.
+        changes: Counts those calls; shared likewise.
     """
 
     def __init__(
@@ -108,6 +110,7 @@ class ToolCaller:
         limits: CallLimits | None = None,
         allows: Callable[[str], bool] | None = None,
         changing: asyncio.Lock | None = None,
+        changes: Changes | None = None,
     ) -> None:
         self._tools = tools
         self._permissions = permissions
@@ -119,13 +122,15 @@ class ToolCaller:
         self._limits = limits or CallLimits()
         self._allows = allows
         self._checker = ArgumentChecker()
-        self._breaker = Breaker()
+        self._changes = changes or Changes()
+        self._breaker = Breaker(self._changes)
         self._changing = changing or asyncio.Lock()
         self._left_behind: set[asyncio.Task[tuple[object, str]]] = set()
 
     def begin_turn(self) -> None:
-        """Forgets the calls of the turn before."""
-        self._breaker = Breaker()
+        """Forgets the calls of the turn before. Called for a session's caller alone, not for those of its children."""
+        self._changes.begin_turn()
+        self._breaker = Breaker(self._changes)
 
     async def call(self, call: ToolCall, cancel: CancelSignal, watcher: CallWatcher) -> ToolResult:
         """Makes one call. Calls that may change something come one at a time, the others side by side.
@@ -134,7 +139,13 @@ class ToolCaller:
         """
         owned = self._find(call.tool)
         await watcher.show(self._announced(call, owned))
-        ended = await self._judge_and_run(call, owned, cancel, watcher)
+        try:
+            ended = await self._judge_and_run(call, owned, cancel, watcher)
+        except BaseException as error:
+            if not is_fault(error):
+                raise
+            _LOG.warning("A call of %s failed in the agent itself: %s.", call.tool[:80], fault_name(error))
+            ended = _refused(f"This call failed in the agent itself, with {fault_name(error)}.")
         await watcher.show(
             ToolEnded(
                 call_id=call.id,
@@ -214,6 +225,8 @@ class ToolCaller:
         if veto is not None:
             return _refused(f"This call was not run: {clip_middle(clean_text(veto.reason), 2_000)}")
         await watcher.show(ToolStarted(call_id=call.id))
+        if cancel.is_set:  # to show it may have taken long
+            return _cancelled()
         ended = await self._run(call, owned, cancel, watcher)
         if repetition is Repetition.SECOND and ended.outcome != "cancelled":
             nudged = (*ended.result.content, TextContent(text=NUDGE))
@@ -263,13 +276,14 @@ class ToolCaller:
         self, call: ToolCall, owned: OwnedTool, cancel: CancelSignal, watcher: CallWatcher
     ) -> tuple[object, str]:
         """What the tool returned, or the class of what it raised. Returns soon after `cancel`, whatever the tool does."""
+        progress = _Progress(call.id, watcher)
         context = ToolCallContext(
             call_id=call.id,
             session_id=self._session_id,
             workspace=self._workspace,
             cancel=cancel,
             logger=_LOG.getChild(owned.owner),
-            progress=_progress(call.id, watcher),
+            progress=progress.tell,
             subagent=self._subagent,
         )
         arguments = _copied(call.arguments)
@@ -300,6 +314,7 @@ class ToolCaller:
                 self._left_behind.add(task)
                 task.add_done_callback(self._left_behind.discard)
                 _LOG.warning("A call of %s did not end when it was cancelled.", call.tool)
+            progress.end()
         if not task.done() or task.cancelled():
             return None, "CancelledError"
         return task.result()
@@ -346,22 +361,37 @@ class ToolCaller:
         return announce(call, owned, self._workspace, subagent=self._subagent)
 
 
-def _progress(call_id: str, watcher: CallWatcher) -> Callable[[str], None]:
-    """Takes progress from the event loop or from a thread; never raises."""
-    loop = asyncio.get_running_loop()
+class _Progress:
+    """Takes progress from the event loop or from a thread, until the call is over; never raises."""
 
-    def tell(text: str) -> None:
-        event = ToolProgressed(call_id=call_id, text=clip_middle(clean_text(str(text)), _LONGEST_PROGRESS))
+    def __init__(self, call_id: str, watcher: CallWatcher) -> None:
+        self._call_id = call_id
+        self._watcher = watcher
+        self._loop = asyncio.get_running_loop()
+        self._is_over = False
+
+    def end(self) -> None:
+        """Shows nothing from now on."""
+        self._is_over = True
+
+    def tell(self, text: str) -> None:
+        """Shows a word on how far the call is."""
+        event = ToolProgressed(
+            call_id=self._call_id, text=clip_middle(clean_text(str(text)), _LONGEST_PROGRESS)
+        )
         try:
-            is_ours = asyncio.get_running_loop() is loop
+            is_ours = asyncio.get_running_loop() is self._loop
         except RuntimeError:
             is_ours = False
         if is_ours:
-            watcher.offer(event)
-        elif not loop.is_closed():
-            loop.call_soon_threadsafe(watcher.offer, event)
+            self._offer(event)
+        else:
+            with suppress(RuntimeError):  # the loop is closed: nobody watches
+                self._loop.call_soon_threadsafe(self._offer, event)
 
-    return tell
+    def _offer(self, event: ToolProgressed) -> None:
+        if not self._is_over:
+            self._watcher.offer(event)
 
 
 def _copied(arguments: JsonObject) -> JsonObject:

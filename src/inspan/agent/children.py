@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING
 from msgspec import structs
 
 from inspan.agent.audit.sinks import AuditBus
-from inspan.agent.calling import CallLimits, ToolCaller, ToolEvent
+from inspan.agent.breaker import Changes
+from inspan.agent.calling import CallLimits, CallWatcher, ToolCaller, ToolEvent
 from inspan.agent.cancelling import CancelSignal, run_until
 from inspan.agent.conversation import AssistantMessage, Message, TextPart, ToolMessage, UserMessage
 from inspan.agent.engine.contract import EngineEvent, StopReason, TurnRequest
-from inspan.agent.events import SessionEvent, ToolProgressed
+from inspan.agent.events import ToolProgressed
 from inspan.agent.hook_events import SubagentStart, SubagentStop
 from inspan.agent.models.catalogue import FoundModel
 from inspan.agent.models.contract import ToolDefinition
@@ -61,8 +62,9 @@ class SessionChildren:
         compaction: CompactionLimits,
         find_model: Callable[[str], FoundModel],
         changing: asyncio.Lock,
+        changes: Changes,
         spend: Callable[[Usage], None],
-        show: Callable[[SessionEvent], None],
+        watcher: Callable[[], CallWatcher | None],
     ) -> None:
         self._turns = turns
         self._tools = tools
@@ -72,8 +74,9 @@ class SessionChildren:
         self._compaction = compaction
         self._find_model = find_model
         self._changing = changing
+        self._changes = changes
         self._spend = spend
-        self._show = show
+        self._watcher = watcher
         self._running: dict[str, ChildAllowance] = {}
         self._begun = 0
 
@@ -116,6 +119,7 @@ class SessionChildren:
             limits=self._limits,
             allows=request.tools.__contains__,
             changing=self._changing,
+            changes=self._changes,
         )
         context = PromptContext(
             session_id=turns.session_id,
@@ -139,7 +143,7 @@ class SessionChildren:
         )
         self._begun += 1
         prefix = f"{call.call_id}/{self._begun}/"
-        ports = _ChildPorts(caller, call.cancel, talk, shortener, prefix=prefix, show=self._show)
+        ports = _ChildPorts(caller, call.cancel, talk, shortener, prefix=prefix, watcher=self._watcher)
         result = await turns.engine.run_turn(
             TurnRequest(
                 model=model,
@@ -216,14 +220,14 @@ class _ChildPorts:
         shortener: Shortener,
         *,
         prefix: str,
-        show: Callable[[SessionEvent], None],
+        watcher: Callable[[], CallWatcher | None],
     ) -> None:
         self._caller = caller
         self._cancel = cancel
         self._talk = talk
         self._shortener = shortener
         self._prefix = prefix
-        self._shown = show
+        self._watcher = watcher
 
     @property
     def cancel(self) -> CancelSignal:
@@ -251,9 +255,11 @@ class _ChildPorts:
         return ""
 
     async def show(self, event: ToolEvent) -> None:
-        """Shows what happens to a call."""
-        self._shown(event)
+        """Shows what happens to a call among the events of the session's turn; waits with it for a slow reader."""
+        if (watcher := self._watcher()) is not None:
+            await watcher.show(event)
 
     def offer(self, event: ToolProgressed) -> None:
-        """Shows progress."""
-        self._shown(event)
+        """Shows progress, unless the reader is behind."""
+        if (watcher := self._watcher()) is not None:
+            watcher.offer(event)

@@ -65,8 +65,7 @@ def bounded(value: object, limits: ResultLimits) -> ToolResult:
 
 def _as_result(value: object) -> ToolResult | None:
     if isinstance(value, ToolResult):
-        is_sound = all(_is_sound(part) for part in value.content)
-        return value if is_sound else None
+        return value if _is_whole(value) else None
     if isinstance(value, str):
         return ToolResult.of_text(value)
     if isinstance(value, Mapping) and "content" in value:
@@ -81,8 +80,22 @@ def _tagged(value: Mapping[str, object]) -> dict[str, object]:
     return {str(key): member for key, member in value.items()}
 
 
+def _is_whole(result: ToolResult) -> bool:
+    """Whether a result is filled with what it says: a plugin may put anything there."""
+    content, diffs = cast(object, result.content), cast(object, result.diffs)
+    return (
+        isinstance(content, tuple | list)
+        and isinstance(diffs, tuple | list)
+        and all(_is_sound(part) for part in cast("tuple[object, ...]", content))
+        and all(_is_sound(diff) for diff in cast("tuple[object, ...]", diffs))
+    )
+
+
 def _is_sound(part: object) -> bool:
     match part:
+        case Diff(path=path, old_text=old, new_text=new):
+            texts = cast("tuple[object, ...]", (path, "" if old is None else old, new))
+            return all(isinstance(one, str) for one in texts)
         case TextContent(text=text):
             return isinstance(text, str)  # pyright: ignore[reportUnnecessaryIsInstance]
         case ImageContent(media_type=media_type, data=data):

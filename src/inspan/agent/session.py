@@ -14,6 +14,7 @@ from msgspec import Struct, structs
 from inspan.agent.announcement import announce
 from inspan.agent.audit.events import PermissionEvent
 from inspan.agent.audit.sinks import AuditBus
+from inspan.agent.breaker import Changes
 from inspan.agent.calling import CallLimits, ToolCaller
 from inspan.agent.cancelling import CancelSource
 from inspan.agent.children import SessionChildren
@@ -139,7 +140,7 @@ class Session:
             record=self._keep_permission,
             on_rule=self._keep_rule,
         )
-        changing = asyncio.Lock()
+        changing, changes = asyncio.Lock(), Changes()
         caller = ToolCaller(
             tools=self._tools,
             permissions=self._permissions,
@@ -149,6 +150,7 @@ class Session:
             workspace=self._workspace,
             limits=ground.limits.calls,
             changing=changing,
+            changes=changes,
         )
         self._shortener = Shortener(
             session_id=self._id,
@@ -183,8 +185,9 @@ class Session:
             compaction=ground.limits.compaction,
             find_model=ground.find_model,
             changing=changing,
+            changes=changes,
             spend=self._spend,
-            show=self.show,
+            watcher=lambda: self._run,
         )
 
     @property
