@@ -12,7 +12,9 @@ from inspan.model.attention import AttentionRaised
 from inspan.model.delivery import DeliveryState, HeldReason
 from inspan.model.errors import UsageError
 from inspan.model.events import DeliverySending
-from inspan.model.views import AddSeat, SeatView, SendPrompt
+from inspan.model.permission import NeedsInputKind
+from inspan.model.turn import TurnOutcome
+from inspan.model.views import AddSeat, AnswerPermission, SeatView, SendPrompt
 from inspan.seats.core import Seats
 from inspan.store import open_store
 from support.console_ground import (
@@ -138,6 +140,48 @@ def test_a_prompt_that_the_console_would_take_for_its_own_command_is_refused_but
             sent = await seats.send_prompt("worker", SendPrompt(text="/compact", override="it is full"))
             await ended(seats, sent.id)
             assert ground.submitted() == ["/compact"]
+
+    on_ground(story)
+
+
+@pytest.mark.requirement("L22")
+@pytest.mark.parametrize("is_answered_here", [False, True], ids=["a person closes it", "it is answered here"])
+def test_a_command_that_opens_a_dialog_is_over_and_what_waits_behind_the_dialog_says_why(
+    is_answered_here: bool,
+) -> None:
+    async def story(ground: ConsoleGround) -> None:
+        menu = msgspec.structs.replace(
+            COMPOSER_RULES.rules[0],
+            kind=NeedsInputKind.QUESTION,
+            answers=COMPOSER_RULES.rules[0].answers if is_answered_here else None,
+        )
+        ground.consoles.rules = msgspec.structs.replace(
+            COMPOSER_RULES, rules=(menu, *COMPOSER_RULES.rules[1:])
+        )
+        (ground.state / "script.json").write_text('[{"ask": "which model", "work_s": 0.01}]')
+        async with ground.seats() as seats:
+            await start(ground, seats)
+            command = await seats.send_prompt("worker", SendPrompt(text="/model", override="another model"))
+            after = await seats.send_prompt("worker", SendPrompt(text="go on"))
+            done = await ended(seats, command.id)
+            assert (done.state, done.turn_outcome) == (DeliveryState.RENDERED, TurnOutcome.COMPLETED)
+            view = await held(seats, HeldReason.NEEDS_INPUT)
+            assert (view.status, view.in_flight) == ("needs_input", None)
+            assert [note.code for note in view.attention] == ["command_opened_dialog"]
+            assert "inspan attach worker" in view.queue[0].hint
+            assert "inspan attach worker" in (await seats.get_delivery(after.id)).hint
+            assert ground.submitted() == ["/model"]
+            if is_answered_here:
+                view = await until(
+                    seats, "worker", lambda v: [one for one in v.needs_input if one.request] != []
+                )
+                await seats.answer_permission(
+                    view.needs_input[0].request or "", AnswerPermission(decision="deny")
+                )
+            else:
+                ground.order("undialog")
+            await ended(seats, after.id)
+            assert ground.submitted() == ["/model", "go on"]
 
     on_ground(story)
 

@@ -9,8 +9,9 @@ import msgspec
 
 __all__ = ["ATTENTION_CAP", "Attention", "AttentionCode", "AttentionRaised", "add_attention"]
 
-AttentionCode = Literal["activity_unknown", "permission_unanswerable"]
+AttentionCode = Literal["activity_unknown", "command_opened_dialog", "permission_unanswerable"]
 """What it is. `activity_unknown`: a prompt was typed though nobody could say what the console does.
+`command_opened_dialog`: a command of the console opened a dialog, and prompts wait until a person has closed it.
 `permission_unanswerable`: the harness asked for a permission that nobody could have given, and was refused."""
 
 ATTENTION_CAP = 8

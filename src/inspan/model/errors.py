@@ -68,6 +68,7 @@ ERROR_CODES: dict[str, str] = {
     "typing_touched": "A person typed into the input line before the prompt in it was submitted.",
     "typing_swallowed": "Text that was typed did not show up in the console's input line.",
     "submit_ignored": "The keys that submit a prompt were not taken by the console.",
+    "command_unclear": "A command of a console was submitted, and nobody knows what the console shows since then.",
     "hooks_unknown": "Nobody said how the harness's hooks are read, or where it is told of ours.",
     "hooks_file_invalid": "An operator's file of hooks or servers cannot be read or merged, and was left as it is.",
     "hooks_file_read_only": "An operator's hooks file cannot be written, and was left as it is.",

@@ -277,7 +277,8 @@ def held_hint(seat: str, why: HeldReason) -> str:
             )
         case HeldReason.DRAFT:
             return (
-                f"Somebody's text stands in its input line: `inspan attach {seat}` and submit or remove it."
+                f"Somebody's text stands in its input line, or something covers it: `inspan attach {seat}`, and "
+                "submit, remove or close it."
             )
         case HeldReason.FOREGROUND:
             return f"Another program has its terminal: `inspan attach {seat}` shows it."
@@ -288,7 +289,10 @@ def held_hint(seat: str, why: HeldReason) -> str:
         case HeldReason.ACTIVITY_UNKNOWN:
             return f"`inspan explain {seat}` shows why; `inspan send {seat} --override REASON` types all the same."
         case HeldReason.NEEDS_INPUT:
-            return f"`inspan permissions {seat}` shows what it waits for."
+            return (
+                f"`inspan permissions {seat}` shows what it waits for; where nothing is listed, "
+                f"`inspan attach {seat}` and answer or close its dialog."
+            )
         case HeldReason.LIMITED:
             return (
                 f"Once the limit has ended, `inspan release {seat}` sends it; it goes on by itself where the harness "

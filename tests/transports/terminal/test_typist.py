@@ -9,11 +9,13 @@ import pytest
 
 from inspan.model.console import KeptError
 from inspan.model.evidence import Source
+from inspan.model.permission import NeedsInputKind
 from inspan.model.typing_recipe import Composer, TypingRecipe
 from inspan.transports.terminal.arbitration import Verdict
+from inspan.transports.terminal.composer import ComposerState
 from inspan.transports.terminal.message import encode_message
 from inspan.transports.terminal.screen import CursorPlace, ScreenSize, Snapshot
-from inspan.transports.terminal.typist import Sight, Typed, take_step
+from inspan.transports.terminal.typist import Act, Sight, Typed, take_step
 
 BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
 RECIPE = TypingRecipe(composer=Composer(home="^> "))
@@ -103,3 +105,52 @@ def test_a_command_is_submitted_once_for_what_it_opens_may_take_the_next_enter(
     assert pressed == presses
     late = msgspec.structs.replace(sight(11, idle), composer="text", blocks=("draft",))
     assert take_step(typed, late, RECIPE).fault == "ignored"
+
+
+ASKED = Verdict(
+    activity="needs_input", source=Source.SCREEN, rule="dialog.other", kind=NeedsInputKind.QUESTION
+)
+COMMAND = msgspec.structs.replace(SUBMITTED, phase="submitted", tries=1, is_command=True)
+
+
+def follow(typed: Typed, verdict: Verdict, *, for_s: float, composer: ComposerState = "elsewhere") -> Act:
+    """Looks ten times a second, until the prompt is over or the time is."""
+    act = Act(typed=typed)
+    for tick in range(round(for_s * 10)):
+        seen = msgspec.structs.replace(sight(tick / 10, verdict), composer=composer)
+        act = take_step(typed, seen, RECIPE)
+        if act.typed is None:
+            return act
+        typed = act.typed
+    return act
+
+
+@pytest.mark.requirement("L22")
+def test_a_command_that_opened_a_dialog_has_done_what_it_does_and_waits_for_nobody_to_close_it() -> None:
+    act = follow(COMMAND, ASKED, for_s=10)
+    assert (act.ending, act.has_opened, act.is_rendered, act.keys) == ("completed", True, True, ())
+
+
+@pytest.mark.requirement("L22")
+@pytest.mark.parametrize(
+    ("typed", "verdict"),
+    [
+        (msgspec.structs.replace(COMMAND, is_command=False), ASKED),
+        (msgspec.structs.replace(COMMAND, was_asked=True), ASKED),
+        (msgspec.structs.replace(COMMAND, phase="working"), ASKED),
+        (COMMAND, msgspec.structs.replace(ASKED, kind=NeedsInputKind.PERMISSION)),
+    ],
+    ids=["a prompt", "a dialog that was up before", "a turn that works", "a question of its turn"],
+)
+def test_a_dialog_that_may_belong_to_a_turn_ends_none(typed: Typed, verdict: Verdict) -> None:
+    assert follow(typed, verdict, for_s=60).typed is not None
+
+
+@pytest.mark.requirement("L22")
+@pytest.mark.parametrize("verdict", [Verdict(), Verdict(activity="idle", source=Source.SCREEN, rule="free")])
+def test_of_a_command_whose_input_line_stays_covered_nobody_can_say_what_became(verdict: Verdict) -> None:
+    assert follow(COMMAND, verdict, for_s=9.5).typed is not None
+    act = follow(COMMAND, verdict, for_s=11)
+    assert (act.typed, act.fault, act.ending) == (None, "covered", None)
+    shown = follow(COMMAND, verdict, for_s=11, composer="text")
+    assert shown.fault in ("", "ignored")

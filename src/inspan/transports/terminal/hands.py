@@ -44,6 +44,7 @@ from .hands_state import (
     HandsState,
     OpenDialog,
     call_error,
+    tell_opened,
 )
 from .keys import encode_keys
 from .posting import after_post, post_text
@@ -178,7 +179,10 @@ class Hands:
             except UsageError as error:
                 self._refuse(typed.delivery, error)
                 return
-        self._act(take_step(typed, sight, self.recipe), typed, sight.verdict, snapshot)
+        act = take_step(typed, sight, self.recipe)
+        if act.has_opened and not self._let_go_of_dialog(typed):
+            return
+        self._act(act, typed, sight.verdict, snapshot)
 
     def note_person(self) -> None:
         """Takes note that a person typed: what stands in the input line is no longer ours alone."""
@@ -472,6 +476,15 @@ class Hands:
     def _reopen(self, dialog: Dialog, opened: OpenDialog, sight: Sight) -> None:
         self._report(PermissionWithdrawn(wire_id=opened.wire_id), Source.SCREEN, "dialog.not_answered")
         self._open(dialog, sight, kind=str(sight.verdict.kind or ""))
+
+    def _let_go_of_dialog(self, typed: Typed) -> bool:
+        """Whether a command's turn may end before its dialog, which is reported anew, apart from that turn."""
+        opened = self.state.dialog
+        if opened is not None and opened.answering is not None:
+            return False
+        self.state = _set(self.state, dialog=None)
+        self._report(tell_opened(typed.delivery), Source.SCREEN, "typing.command_opened_dialog")
+        return True
 
     def _give_back(self, delivery: str, block: TypingBlock) -> None:
         """Has a prompt of which nothing went out tried again later."""

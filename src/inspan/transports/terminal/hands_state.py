@@ -6,6 +6,7 @@ from typing import Literal
 
 import msgspec
 
+from inspan.model.attention import AttentionRaised
 from inspan.model.console import KeptError
 from inspan.model.turn import CallError, TurnOutcome
 from inspan.model.typing_recipe import TypingBlock
@@ -22,9 +23,14 @@ __all__ = [
     "HandsState",
     "OpenDialog",
     "call_error",
+    "tell_opened",
 ]
 
 FAULTS: dict[str, tuple[str, str]] = {
+    "covered": (
+        "command_unclear",
+        "The command was submitted, and since then its input line is not seen: what it opened is not known.",
+    ),
     "unsubmitted": (
         "call_failed",
         "It was cancelled before it was submitted; its text may stand in the input line.",
@@ -49,7 +55,11 @@ FAULTS: dict[str, tuple[str, str]] = {
 LEFTOVER_IGNORES: frozenset[TypingBlock] = frozenset({"draft", "not_ready"})
 """What does not keep a text of ours from being cleared."""
 
-FAULT_OUTCOMES = {"unsubmitted": TurnOutcome.CANCELLED, "unclear": TurnOutcome.LOST}
+FAULT_OUTCOMES = {
+    "covered": TurnOutcome.LOST,
+    "unsubmitted": TurnOutcome.CANCELLED,
+    "unclear": TurnOutcome.LOST,
+}
 OUTCOMES = {
     "completed": TurnOutcome.COMPLETED,
     "failed": TurnOutcome.FAILED,
@@ -114,3 +124,13 @@ def call_error(error: KeptError | None) -> CallError | None:
     code = error.code or "call_failed"
     until = f" It resets at {error.resets}." if error.resets else ""
     return CallError(code=code, message=(error.message or code) + until)
+
+
+def tell_opened(delivery: str) -> AttentionRaised:
+    """That a command of the console opened a dialog, which is not over with the command."""
+    return AttentionRaised(
+        code="command_opened_dialog",
+        message="A command of the console opened a dialog; prompts wait until it is closed.",
+        hint="`inspan attach SEAT` shows it: answer it, or close it.",
+        delivery=delivery,
+    )

@@ -15,6 +15,7 @@ import msgspec
 
 from inspan.model.console import KeptError
 from inspan.model.evidence import Source
+from inspan.model.permission import NeedsInputKind
 from inspan.model.typing_recipe import Key, TypingBlock, TypingRecipe
 
 from .arbitration import Verdict
@@ -33,6 +34,8 @@ FIRST_WORK_S = 6.0
 on a busy machine some take seconds to begin, and redraw meanwhile."""
 DIALOG_NOTED_S = 1.0
 """How often it is noted that a dialog keeps a submitted prompt from being judged."""
+COMMAND_OPENED_S = 2.0
+"""How long a dialog must stand after a command of the console for it to be what the command opened."""
 INTERRUPT_AGAIN_S = 2.0
 """How long work may go on after the keys that interrupt it before they are pressed again: a console may show work
 that it does not yet take them for."""
@@ -86,6 +89,8 @@ class Typed(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         error_before: The error that stood on the screen before it was submitted.
         is_posted: It goes into the harness's inbox; no key is pressed for it.
         is_command: It is a command of the console, which may open a dialog at once: it is submitted one time only.
+        was_asked: A dialog was up already when it was submitted, which its operator said not to mind.
+        asked_since: Since when a dialog has been up after it was submitted.
         is_rendered: It was said that it is seen.
         idle_since: Since when the console is seen idle.
         is_touched: A person pressed keys while it stood in the input line, which is no longer ours alone.
@@ -110,6 +115,8 @@ class Typed(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     error_before: KeptError | None = None
     is_posted: bool = False
     is_command: bool = False
+    was_asked: bool = False
+    asked_since: datetime | None = None
     is_rendered: bool = False
     idle_since: datetime | None = None
     is_touched: bool = False
@@ -133,6 +140,7 @@ class Act(msgspec.Struct, frozen=True, kw_only=True):
         is_rendered: It is to be said that the prompt is seen.
         ending: How its turn ended, where it did.
         error: What it ended with.
+        has_opened: It was a command of the console, and what it did is to open the dialog that is up.
         fault: What went wrong before anything was submitted, or since nothing was taken.
         taken_back: Why nothing of it was typed; it is to be tried again.
     """
@@ -144,7 +152,8 @@ class Act(msgspec.Struct, frozen=True, kw_only=True):
     is_rendered: bool = False
     ending: Ending | None = None
     error: KeptError | None = None
-    fault: Literal["", "swallowed", "ignored", "unsubmitted", "touched", "unclear"] = ""
+    has_opened: bool = False
+    fault: Literal["", "swallowed", "ignored", "unsubmitted", "touched", "unclear", "covered"] = ""
     taken_back: TypingBlock = ""
 
 
@@ -217,7 +226,8 @@ def _submit(typed: Typed, sight: Sight, recipe: TypingRecipe) -> Act:
             return Act(typed=typed)
         return Act(typed=None, fault="swallowed")
     error = typed.error_before if typed.tries else sight.verdict.error
-    pressed = _set(typed, is_writing=True, tries=typed.tries + 1, error_before=error)
+    was_asked = sight.verdict.activity == "needs_input"
+    pressed = _set(typed, is_writing=True, tries=typed.tries + 1, error_before=error, was_asked=was_asked)
     return Act(typed=pressed, keys=recipe.submit)
 
 
@@ -229,9 +239,12 @@ def _await_work(typed: Typed, sight: Sight, recipe: TypingRecipe) -> Act:
         # The harness takes it out of its inbox when it wants to: that nothing is seen of it says nothing.
         return Act(typed=typed)
     if verdict.activity == "needs_input":
-        # A dialog may belong to its turn, or have come before the keys were taken: what is behind it will say.
-        is_old = _since(typed.at, sight) >= DIALOG_NOTED_S
-        return Act(typed=_set(typed, at=sight.now) if is_old else typed)
+        return _await_answer(typed, sight)
+    if typed.asked_since is not None:
+        typed = _set(typed, asked_since=None)
+    if typed.is_command and sight.composer == "elsewhere" and _since(typed.at, sight) >= IGNORED_S:
+        # Whatever it opened covers the input line, and no rule knows it: nobody can say when that is over.
+        return Act(typed=None, fault="covered")
     if verdict.activity == "unknown":
         typed = _set(typed, idle_since=None) if typed.idle_since is not None else typed
         # That it left the input line is seen; what became of it, nobody can say.
@@ -261,6 +274,21 @@ def _await_work(typed: Typed, sight: Sight, recipe: TypingRecipe) -> Act:
     if is_due and not block_typing(sight, ignores=TEXT_IGNORES | set(typed.ignores)):
         return Act(typed=_set(typed, is_writing=True, tries=typed.tries + 1), keys=recipe.submit)
     return Act(typed=typed)
+
+
+def _await_answer(typed: Typed, sight: Sight) -> Act:
+    """A dialog is up after the submission, and no work was seen.
+
+    It may belong to a turn, or have come before the keys were taken: what is behind it will say. A command of the
+    console is another matter: a dialog that stands there after it, and asks for no permission, is what it does.
+    """
+    if typed.is_command and not typed.was_asked and sight.verdict.kind is not NeedsInputKind.PERMISSION:
+        since = typed.asked_since or sight.now
+        if _since(since, sight) >= COMMAND_OPENED_S and not sight.is_half_drawn:
+            return Act(typed=None, ending="completed", has_opened=True, is_rendered=not typed.is_rendered)
+        return Act(typed=typed if typed.asked_since is not None else _set(typed, asked_since=since))
+    is_old = _since(typed.at, sight) >= DIALOG_NOTED_S
+    return Act(typed=_set(typed, at=sight.now) if is_old else typed)
 
 
 def _await_end(typed: Typed, sight: Sight, recipe: TypingRecipe) -> Act:
