@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -12,6 +13,9 @@ from support.live import opencode as opencode_target
 from support.live.arena import Arena, open_arena
 from support.live.netns import Namespace, obstacle, open_namespace
 from support.live.target import ReadyTarget, open_target
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 _OPT_INS = {
     "INSPAN_LIVE_PROPRIETARY": "of harnesses that are not free software",
@@ -85,3 +89,12 @@ def opencode(namespace: Namespace) -> Iterator[ReadyTarget]:
     """OpenCode at its pinned version in an arena of its own, set up for the scripted model."""
     with open_target(opencode_target.TARGET, namespace) as ready:
         yield ready
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """A real browser, for the tests of a page in one module: while it is open, no other event loop runs here."""
+    from support.live.browser import open_browser
+
+    with open_browser() as opened:
+        yield opened

@@ -1,13 +1,8 @@
-"""The page of an app in a real browser: a person with a mouse, one with a keyboard, and an agent that changes things.
-
-Needs Debian's chromium, or any other that is called so: `apt-get install chromium`.
-"""
+"""The page of an app in a real browser: a person with a mouse, one with a keyboard, and an agent that changes things."""
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
 from collections.abc import Iterator
 from json import dumps
 from pathlib import Path
@@ -15,31 +10,17 @@ from typing import Any, Literal, cast
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, Page, Route, expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect
 
 from inspan.apps.author import App, choices, flag, json, moment, number, refs, text
 from inspan.apps.examples import board, reading_list
 from inspan.apps.server.caller import Grant
 from support.apps.served import Served, serving
+from support.live.browser import Gate, open_window
 
 AGENT = Grant(token="agent-token", credential_id="cred_agent", agent_name="agent")
 CARDS = "/api/collections/cards/records"
 EVIL = '<img src=x onerror="document.title=1">&amp;'
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    program = next(
-        (found for name in ("chromium", "chromium-browser") if (found := shutil.which(name))), None
-    )
-    if program is None:
-        pytest.fail("There is no chromium here: run `apt-get install --no-install-recommends chromium`.")
-    # Chromium refuses its sandbox to root, who runs CI.
-    args = ["--no-sandbox"] if os.geteuid() == 0 else []
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=program, args=args)
-        yield started
-        started.close()
 
 
 @pytest.fixture
@@ -53,17 +34,9 @@ def here(tmp_path: Path) -> Iterator[Served]:
 @pytest.fixture
 def page(browser: Browser, here: Served) -> Iterator[Page]:
     """The board in a window of its own. Whatever the page complains of fails the test."""
-    with_faults: list[str] = []
-    window = browser.new_page(viewport={"width": 1200, "height": 800})
-    window.set_default_timeout(15_000)
-    window.on("pageerror", lambda error: with_faults.append(str(error)))
-    window.on("console", lambda said: with_faults.append(said.text) if said.type == "error" else None)
-    window.goto(here.url)
-    expect(window.get_by_role("heading", name="Cards")).to_be_visible()
-    yield window
-    window.close()
-    # An answer that refuses something is written down by the browser itself.
-    assert [one for one in with_faults if "Failed to load resource" not in one] == []
+    with open_window(browser, here.url) as window:
+        expect(window.get_by_role("heading", name="Cards")).to_be_visible()
+        yield window
 
 
 @pytest.mark.requirement("P2")
@@ -181,38 +154,28 @@ def test_what_is_being_typed_is_never_taken_away(page: Page, here: Served) -> No
 
 
 @pytest.fixture
-def held(page: Page, here: Served) -> list[Route]:
+def held(page: Page, here: Served) -> Gate:
     """The page looks at one card, and asks for it anew: the answers wait here, to come when the test wants them."""
-    waiting: list[Route] = []
     page.get_by_role("link", name="Try this board").click()
     expect(page.get_by_role("heading", name="Try this board")).to_be_visible()
-    page.route("**/records/card_try", lambda route: waiting.append(route))
-    with page.expect_request("**/records/card_try"):
-        here.call("PATCH", f"{CARDS}/card_try", {"priority": "urgent"})
-    return waiting
+    gate = Gate(page, "**/records/card_try")
+    here.call("PATCH", f"{CARDS}/card_try", {"priority": "urgent"})
+    gate.wait_for_one()
+    return gate
 
 
-def let_go(page: Page, route: Route) -> None:
-    """Gives the page the answer that it waits for, and the time to do with it what it does."""
-    with page.expect_response("**/records/card_try") as heard:
-        route.continue_()
-    heard.value.finished()
-    for _ in range(5):
-        page.evaluate("() => fetch('/api/_a2app').then((one) => one.json())")
-
-
-def test_a_view_that_was_left_shows_nothing_over_the_next(page: Page, held: list[Route]) -> None:
+def test_a_view_that_was_left_shows_nothing_over_the_next(page: Page, held: Gate) -> None:
     page.get_by_role("link", name="← Cards").click()
     expect(page.get_by_role("heading", name="Cards")).to_be_visible()
-    let_go(page, held[0])
+    held.let_go()
     expect(page.get_by_role("heading", name="Cards")).to_be_visible()
     expect(page).to_have_title(re.compile("^Cards"))
 
 
-def test_an_answer_that_comes_late_takes_nothing_that_was_typed(page: Page, held: list[Route]) -> None:
+def test_an_answer_that_comes_late_takes_nothing_that_was_typed(page: Page, held: Gate) -> None:
     page.get_by_role("button", name="Edit").click()
     page.get_by_label("Note").fill("half a thought")
-    let_go(page, held[0])
+    held.let_go()
     expect(page.get_by_label("Note")).to_have_value("half a thought")
     expect(page.get_by_text("Somebody else changed this record meanwhile.")).to_be_visible()
 
