@@ -7,13 +7,21 @@ import pytest
 
 from inspan.model.delivery import DeliveryState, HeldReason
 from inspan.model.errors import UsageError
-from inspan.model.events import DeliveryHeld, DeliveryQueued, DeliverySending, DeliveryUnknown, TurnEnded
+from inspan.model.events import (
+    DeliveryHeld,
+    DeliveryQueued,
+    DeliveryRefused,
+    DeliverySending,
+    DeliveryUnknown,
+    TurnEnded,
+)
 from inspan.model.evidence import Source
 from inspan.model.reports import PromptAnswered, PromptRendered, PromptTakenBack, ReportBody, Reported
 from inspan.model.turn import CallError, TurnOutcome
 from inspan.model.typing_recipe import TypingBlock
 from inspan.seats.decision import Context
 from inspan.seats.inputs import (
+    CancelTurn,
     ConsoleFree,
     HolderUp,
     LaunchPlanned,
@@ -99,6 +107,32 @@ def test_what_a_console_held_is_held_by_its_end_once_it_has_ended() -> None:
     held = [event for event in events if isinstance(event, DeliveryHeld)]
     assert [event.why for event in held] == [HeldReason.HARNESS_EXITED]
     assert scene.seat.queue[0].held is HeldReason.HARNESS_EXITED
+
+
+@pytest.mark.requirement("L8")
+@pytest.mark.parametrize("way", ["taken back", "refused", "the harness ends"])
+def test_a_cancelled_prompt_of_which_certainly_nothing_was_sent_ends_and_does_not_wait_for_another_try(
+    way: str,
+) -> None:
+    scene = ConsoleScene()
+    scene.begin()
+    scene.send("d-1")
+    scene.send("d-2")
+    scene.give(CancelTurn())
+    scene.blocks = ("needs_input",)
+    match way:
+        case "taken back":
+            scene.see(PromptTakenBack(delivery="d-1", why="needs_input"), Source.CORE)
+        case "refused":
+            scene.give(WriteEnded(launch=scene.launch, delivery="d-1", result="clean", purpose="submit"))
+        case _:
+            scene.give(ProcessExited(launch=scene.launch, exit_code=1))
+    assert scene.seat.in_flight is None
+    assert [prompt.delivery for prompt in scene.seat.queue] == ["d-2"]
+    assert scene.seat.last_turn is not None
+    assert scene.seat.last_turn.outcome is TurnOutcome.CANCELLED
+    (refused,) = [draft.event for draft in scene.log if isinstance(draft.event, DeliveryRefused)]
+    assert refused.delivery == "d-1"
 
 
 def test_typed_text_is_not_sent_and_submitted_text_is_unknown_when_the_harness_ends() -> None:

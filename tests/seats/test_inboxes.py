@@ -17,6 +17,7 @@ from inspan.model.views import DeliveryView, SeatView, SendPrompt
 from inspan.seats.core import Seats
 from inspan.seats.inboxes import INBOX_VARIABLE
 from inspan.store import open_store
+from inspan.transports.terminal import typist
 from support import scripted_inbox
 from support.console_ground import ConsoleGround, ended, open_console_ground
 from support.seat_ground import until
@@ -131,6 +132,33 @@ def test_an_inbox_that_does_not_say_what_it_did_leaves_a_prompt_unknown_and_is_n
         assert [one["text"] for one in ground.read("inbox.jsonl")] == ["perhaps", "for sure"]
 
     on_ground(story, timeout_s=1)
+
+
+@pytest.mark.requirement("L19")
+def test_a_prompt_that_is_cancelled_while_it_lies_in_its_inbox_is_unknown_and_presses_no_key(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv(INBOX_VARIABLE, "1")
+    monkeypatch.setattr(typist, "TAKEN_WITHIN_S", 0.5)
+
+    async def story(ground: ConsoleGround) -> None:
+        (ground.state / "inbox_way").write_text("keep")
+        async with ground.seats() as seats:
+            await start(ground, seats)
+            delivery = await seats.send_prompt("worker", SendPrompt(text="perhaps"))
+            await until(
+                seats,
+                "worker",
+                lambda v: v.in_flight is not None and v.in_flight.state is DeliveryState.ACCEPTED,
+                timeout_s=40,
+            )
+            await seats.cancel_turn("worker")
+            found = await ended(seats, delivery.id)
+            assert (found.state, found.turn_outcome) == (DeliveryState.UNKNOWN, TurnOutcome.LOST)
+            assert ground.read("keys.jsonl") == []
+            await until(seats, "worker", lambda v: v.in_flight is None, timeout_s=40)
+
+    on_ground(story)
 
 
 @pytest.mark.requirement("L19")

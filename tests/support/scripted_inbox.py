@@ -1,7 +1,8 @@
 """A console with an inbox of its own: `scripted_inbox.py post FOLDER SESSION TEXT`, or `scripted_inbox.py FOLDER` for the console.
 
 What is posted goes to FOLDER/inbox.jsonl, with the session and a variable of the surroundings, and the console takes it
-from there as if it had been submitted. FOLDER/inbox_way may hold `refuse` (status 1) or `hang` (takes it, and never ends).
+from there as if it had been submitted. FOLDER/inbox_way may hold `refuse` (status 1) `hang` (takes it, and never
+ends) or `keep` (the console leaves it there).
 """
 
 from __future__ import annotations
@@ -31,7 +32,9 @@ class InboxConsole(Console):
     def tick(self) -> None:
         inbox = self.folder / "inbox.jsonl"
         lines = inbox.read_text().splitlines() if inbox.exists() else []
-        if len(lines) > self.taken and not self.is_busy and self.dialog is None:
+        way = self.folder / "inbox_way"
+        is_kept = way.exists() and way.read_text().strip() == "keep"
+        if len(lines) > self.taken and not is_kept and not self.is_busy and self.dialog is None:
             text = str(json.loads(lines[self.taken])["text"])
             self.taken += 1
             self.log("prompts.jsonl", text=text, met="inbox")

@@ -6,7 +6,7 @@ from inspan.model.attention import AttentionRaised
 from inspan.model.console import KeysPressed
 from inspan.model.delivery import CONSOLE_REASONS, DeliveryState, HeldReason
 from inspan.model.errors import UsageError
-from inspan.model.events import DeliveryHeld, DeliveryRendered, DeliverySending
+from inspan.model.events import DeliveryRendered, DeliverySending
 from inspan.model.evidence import Source
 from inspan.model.reports import PromptCorrected, PromptRendered, PromptTakenBack, Reported
 from inspan.model.state import QueuedPrompt
@@ -15,7 +15,7 @@ from inspan.model.typing_recipe import TypingBlock
 from inspan.transports.terminal.message import check_command, check_message
 
 from .decision import Decision
-from .holds import hold_after
+from .holds import hold_after, return_unsent
 from .inputs import PressKeys
 
 __all__ = [
@@ -170,12 +170,9 @@ def note_corrected(decision: Decision, reported: Reported, body: PromptCorrected
 
 
 def note_taken_back(decision: Decision, reported: Reported, body: PromptTakenBack) -> None:
-    """Returns a prompt of which nothing went out to the queue."""
+    """Returns a prompt of which nothing went out to the queue, unless it is being cancelled."""
     flight = decision.flight
     if flight is None or flight.delivery != body.delivery or flight.state is not DeliveryState.SENDING:
         return
-    decision.emit(
-        DeliveryHeld(delivery=body.delivery, why=HELD_BY.get(body.why, HeldReason.NOT_READY)),
-        source=reported.source,
-        rule=reported.rule,
-    )
+    why = HELD_BY.get(body.why, HeldReason.NOT_READY)
+    return_unsent(decision, why, source=reported.source, rule=reported.rule)

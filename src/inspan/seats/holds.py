@@ -6,10 +6,10 @@ from datetime import datetime
 
 from inspan.model.delivery import FUTILE_REASONS, HeldReason
 from inspan.model.errors import UsageError
-from inspan.model.events import DeliveryHeld
+from inspan.model.events import DeliveryHeld, DeliveryRefused, TurnEnded
 from inspan.model.evidence import Source
 from inspan.model.state import QueuedPrompt, SeatState
-from inspan.model.turn import CallError
+from inspan.model.turn import CallError, TurnOutcome
 from inspan.model.turn_events import QueueReleased
 
 from .decision import Decision
@@ -23,9 +23,29 @@ __all__ = [
     "note_limit_reset",
     "release_held",
     "release_queue",
+    "return_unsent",
 ]
 
+_CANCELLED = CallError(code="call_failed", message="It was cancelled before any of it was sent.")
 _HELD_BY = {"limited": HeldReason.LIMITED, "auth_required": HeldReason.AUTH_REQUIRED}
+
+
+def return_unsent(
+    decision: Decision, why: HeldReason, error: CallError | None = None, *, source: Source, rule: str
+) -> None:
+    """Returns the prompt in flight, of which certainly nothing was sent, to the queue; one that is being cancelled ends."""
+    flight = decision.flight
+    if flight is None:
+        return
+    if not flight.cancel_requested:
+        decision.emit(DeliveryHeld(delivery=flight.delivery, why=why, error=error), source=source, rule=rule)
+        return
+    refused = DeliveryRefused(delivery=flight.delivery, error=_CANCELLED)
+    decision.emit(refused, source=source, rule=rule)
+    ended = TurnEnded(
+        turn=flight.turn, delivery=flight.delivery, outcome=TurnOutcome.CANCELLED, error=_CANCELLED
+    )
+    decision.emit(ended, source=source, rule=rule)
 
 
 def hold_after(decision: Decision, error: CallError | None) -> None:

@@ -30,6 +30,7 @@ from inspan.model.turn import CallError, TurnOutcome
 
 from .decision import Decision
 from .early_exit import early_exit_error, has_no_session_yet
+from .holds import return_unsent
 from .inputs import (
     HandshakeTimedOut,
     HolderLost,
@@ -338,7 +339,7 @@ def fail_handshake(decision: Decision, seen: HandshakeTimedOut) -> None:
 def end_launch(decision: Decision, seen: ProcessExited | HolderLost) -> None:
     """Records the end of a launch, and what it means for the open turn, the requests and the queue.
 
-    A prompt that was never written returns to the queue; one that was written without a witness of its turn
+    A prompt that was never written returns to the queue, unless it is being cancelled; one that was written without a witness of its turn
     is `unknown`; a turn that was open has failed with the exit, or is lost. A one-shot run that is done ends
     without a fault, and holds nothing back.
     """
@@ -411,9 +412,7 @@ def _end_flight(decision: Decision, reason: str, error: CallError, rule: str, wh
     if flight is None:
         return
     if flight.state is DeliveryState.SENDING:
-        decision.emit(
-            DeliveryHeld(delivery=flight.delivery, why=why, error=error), source=Source.PROCESS, rule=rule
-        )
+        return_unsent(decision, why, error, source=Source.PROCESS, rule=rule)
         return
     if flight.state is not DeliveryState.STARTED:
         decision.emit(

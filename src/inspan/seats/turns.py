@@ -29,7 +29,7 @@ from inspan.plugin.last_words import read_last_words
 from .console_turns import DERIVED, check_typable, type_next
 from .decision import Decision
 from .guidance import queue_guidance
-from .holds import hold_after, hold_newcomer
+from .holds import hold_after, hold_newcomer, return_unsent
 from .inputs import QueuePrompt, TurnFellQuiet, WithdrawDelivery, WriteEnded
 from .launching import choose_attempt, request_launch
 from .one_shot import stop_to_cancel
@@ -210,10 +210,8 @@ def note_write_ended(decision: Decision, seen: WriteEnded) -> None:
                 DeliverySent(delivery=seen.delivery), source=Source.PROCESS, rule="holder.write_done"
             )
         case "clean":
-            decision.emit(
-                DeliveryHeld(delivery=seen.delivery, why=HeldReason.HARNESS_EXITED),
-                source=Source.PROCESS,
-                rule="holder.write_refused",
+            return_unsent(
+                decision, HeldReason.HARNESS_EXITED, source=Source.PROCESS, rule="holder.write_refused"
             )
         case "cut":
             error = CallError(

@@ -154,3 +154,30 @@ def test_of_a_command_whose_input_line_stays_covered_nobody_can_say_what_became(
     assert (act.typed, act.fault, act.ending) == (None, "covered", None)
     shown = follow(COMMAND, verdict, for_s=11, composer="text")
     assert shown.fault in ("", "ignored")
+
+
+POSTED = msgspec.structs.replace(SUBMITTED, phase="submitted", is_posted=True)
+IDLE = Verdict(activity="idle", source=Source.SCREEN, rule="composer.free")
+
+
+@pytest.mark.requirement("L19")
+def test_a_cancelled_prompt_that_its_inbox_holds_is_waited_for_and_then_called_unknown() -> None:
+    assert follow(POSTED, IDLE, for_s=300, composer="empty").typed is not None
+    cancelled = msgspec.structs.replace(POSTED, is_cancelled=True, keys=RECIPE.interrupt)
+    act = follow(cancelled, IDLE, for_s=29, composer="empty")
+    assert (act.typed is not None, act.keys) == (True, ())
+    assert follow(cancelled, IDLE, for_s=31, composer="empty").fault == "untaken"
+    assert follow(cancelled, Verdict(), for_s=31).fault == "untaken"
+    # A dialog may be one of its turn.
+    assert follow(cancelled, ASKED, for_s=60).typed is not None
+
+
+@pytest.mark.requirement("L19")
+def test_a_cancelled_prompt_that_its_inbox_held_is_interrupted_once_it_begins() -> None:
+    cancelled = msgspec.structs.replace(POSTED, is_cancelled=True, keys=RECIPE.interrupt)
+    waiting = follow(cancelled, IDLE, for_s=10, composer="empty").typed
+    assert waiting is not None
+    begun = take_step(waiting, sight(10, WORKING), RECIPE).typed
+    assert begun is not None
+    act = take_step(begun, sight(10.1, WORKING), RECIPE)
+    assert (act.keys, act.press) == (RECIPE.interrupt, "interrupt")

@@ -167,8 +167,8 @@ class Hands:
         if typed.is_posted and typed.text:
             if not typed.is_writing:
                 block, outgoing = post_text(typed, sight)
-                if block:
-                    self._give_back(typed.delivery, block)
+                if block or typed.is_cancelled:
+                    self._give_back(typed.delivery, block or "typing")
                 else:
                     self.state = _set(self.state, typed=_set(typed, is_writing=True))
                     self.outgoing.append(outgoing)

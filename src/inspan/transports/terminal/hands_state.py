@@ -39,6 +39,10 @@ FAULTS: dict[str, tuple[str, str]] = {
         "typing_touched",
         "A person typed right after the text was submitted, and no work was seen: it may have been taken or not.",
     ),
+    "untaken": (
+        "call_failed",
+        "It was cancelled after the inbox took it and before its turn was seen to begin; it may begin all the same.",
+    ),
     "touched": (
         "typing_touched",
         "A person typed while the text stood in the input line; it was not submitted.",
@@ -58,6 +62,7 @@ LEFTOVER_IGNORES: frozenset[TypingBlock] = frozenset({"draft", "not_ready"})
 FAULT_OUTCOMES = {
     "covered": TurnOutcome.LOST,
     "unsubmitted": TurnOutcome.CANCELLED,
+    "untaken": TurnOutcome.LOST,
     "unclear": TurnOutcome.LOST,
 }
 OUTCOMES = {

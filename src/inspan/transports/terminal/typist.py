@@ -34,6 +34,9 @@ FIRST_WORK_S = 6.0
 on a busy machine some take seconds to begin, and redraw meanwhile."""
 DIALOG_NOTED_S = 1.0
 """How often it is noted that a dialog keeps a submitted prompt from being judged."""
+TAKEN_WITHIN_S = 30.0
+"""How long a cancelled prompt that lies in an inbox is waited for, so that its turn is interrupted if it begins: one
+harness was seen to need ten seconds."""
 COMMAND_OPENED_S = 2.0
 """How long a dialog must stand after a command of the console for it to be what the command opened."""
 INTERRUPT_AGAIN_S = 2.0
@@ -153,7 +156,7 @@ class Act(msgspec.Struct, frozen=True, kw_only=True):
     ending: Ending | None = None
     error: KeptError | None = None
     has_opened: bool = False
-    fault: Literal["", "swallowed", "ignored", "unsubmitted", "touched", "unclear", "covered"] = ""
+    fault: Literal["", "swallowed", "ignored", "unsubmitted", "touched", "unclear", "covered", "untaken"] = ""
     taken_back: TypingBlock = ""
 
 
@@ -236,8 +239,7 @@ def _await_work(typed: Typed, sight: Sight, recipe: TypingRecipe) -> Act:
     if verdict.activity == "running":
         return _rendered(_set(typed, phase="working", idle_since=None), typed)
     if typed.is_posted:
-        # The harness takes it out of its inbox when it wants to: that nothing is seen of it says nothing.
-        return Act(typed=typed)
+        return _await_taking(typed, sight)
     if verdict.activity == "needs_input":
         return _await_answer(typed, sight)
     if typed.asked_since is not None:
@@ -274,6 +276,20 @@ def _await_work(typed: Typed, sight: Sight, recipe: TypingRecipe) -> Act:
     if is_due and not block_typing(sight, ignores=TEXT_IGNORES | set(typed.ignores)):
         return Act(typed=_set(typed, is_writing=True, tries=typed.tries + 1), keys=recipe.submit)
     return Act(typed=typed)
+
+
+def _await_taking(typed: Typed, sight: Sight) -> Act:
+    """The harness takes a prompt out of its inbox when it wants to: that nothing is seen of it says nothing.
+
+    Nor can anybody else take it out. Of one that is cancelled meanwhile nobody can say that it will not begin: it is
+    waited for a while, since its turn could be interrupted then.
+    """
+    if not typed.is_cancelled or sight.verdict.activity == "needs_input":
+        return Act(typed=typed)
+    since = typed.idle_since or sight.now
+    if _since(since, sight) >= TAKEN_WITHIN_S:
+        return Act(typed=None, fault="untaken")
+    return Act(typed=typed if typed.idle_since is not None else _set(typed, idle_since=since))
 
 
 def _await_answer(typed: Typed, sight: Sight) -> Act:
