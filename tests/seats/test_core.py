@@ -272,6 +272,22 @@ def test_a_stop_ends_the_harness_and_keeps_the_queue() -> None:
     asyncio.run(scene())
 
 
+def test_seats_that_close_right_after_a_launch_ended_leave_nothing_of_it() -> None:
+    async def scene() -> None:
+        async with open_ground() as ground:
+            async with ground.seats() as seats:
+                await ground.add(seats)
+                await finished(seats, "worker", "say 1")
+                (folder,) = ground.launches.iterdir()
+                ended = seats.actor("worker").wait_until(lambda s: s is None or s.live_launch is None, 20)
+                waiting = asyncio.create_task(ended)
+                await seats.stop_seat("worker")
+                assert await waiting
+            assert not folder.exists()
+
+    asyncio.run(scene())
+
+
 def test_a_posture_answers_by_itself() -> None:
     async def scene() -> None:
         async with open_ground() as ground:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -60,6 +60,9 @@ _TICK_S = 0.5
 
 _STOP_WAIT_S = 60.0
 
+_TIDY_WAIT_S = 5.0
+"""How long the end waits for what a launch that is over leaves behind: its holder, and its folder."""
+
 
 class Seats(HarnessCalls, HookCalls, RequestCalls, SessionCalls, ConsoleCalls, SeatService):
     """Fulfils `SeatService`; made by `open_seats`."""
@@ -77,7 +80,8 @@ class Seats(HarnessCalls, HookCalls, RequestCalls, SessionCalls, ConsoleCalls, S
         self._signers = Signers(launches.parent)
         self._runner = LaunchRunner(store=store, planner=harnesses, launches=launches, environ=environ)
         self._actors: dict[str, SeatActor] = {}
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks: dict[asyncio.Task[None], Callable[[], bool]] = {}
+        """The launches that are followed, each with what says whether it is over."""
         self._sending: dict[str, asyncio.Lock] = {}
         self._due: set[str] = set()
 
@@ -355,14 +359,18 @@ class Seats(HarnessCalls, HookCalls, RequestCalls, SessionCalls, ConsoleCalls, S
     async def close(self) -> None:
         """Lets go of every launch; the harnesses run on under their holders."""
         await asyncio.gather(*(actor.close() for actor in self._actors.values()))
-        for task in tuple(self._tasks):
+        tidying = [task for task, is_over in self._tasks.items() if is_over()]
+        if tidying:
+            await asyncio.wait(tidying, timeout=_TIDY_WAIT_S)
+        left = tuple(self._tasks)
+        for task in left:
             task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await asyncio.gather(*left, return_exceptions=True)
 
     def _spawn(self, actor: SeatActor, launch: str) -> None:
         task = asyncio.create_task(self._runner.run(actor, launch), name=f"launch {launch}")
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        self._tasks[task] = lambda: not _is_live(actor.state, launch)
+        task.add_done_callback(self._tasks.pop)
 
     def _make_actor(self, name: str, state: SeatState | None) -> SeatActor:
         return SeatActor(
@@ -456,6 +464,10 @@ async def open_seats(
         ticker.cancel()
         await asyncio.gather(ticker, return_exceptions=True)
         await seats.close()
+
+
+def _is_live(state: SeatState | None, launch: str) -> bool:
+    return state is not None and state.live_launch is not None and state.live_launch.id == launch
 
 
 def _is_stopped(state: SeatState | None) -> bool:

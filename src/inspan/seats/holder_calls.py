@@ -17,7 +17,8 @@ from .link import Link
 
 __all__ = ["insist", "part_from", "put_first"]
 
-_PART_WAIT_S = 2.0
+_PART_WAIT_S = 10.0
+"""A holder that was let go ends at once; a machine that is busy may take its time."""
 _ASK_AGAIN_S = 0.5
 
 _T = TypeVar("_T")
