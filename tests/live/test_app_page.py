@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Iterator
 from json import dumps
@@ -398,6 +399,58 @@ def test_a_new_version_of_the_app_is_offered_and_nothing_that_is_typed_is_lost(
         window.get_by_role("button", name="Load it anew").click()
         expect(window.get_by_text("The app was changed.")).to_be_hidden()
     window.close()
+
+
+def shelf(folder: Path, *, is_other: bool) -> App:
+    """An app with one shelf of things; the other version has a field more and a field less."""
+    app = App("Shelf", folder=folder)
+    fields = {"name": text(required=True, max=40), "note": text(), "rating": number()}
+    if is_other:
+        del fields["note"]
+        fields["room"] = text(max=40)
+    app.module("m").entity("things", fields, seed=[{"id": "first", "name": "First"}])
+    return app
+
+
+@pytest.mark.requirement("P2")
+@pytest.mark.parametrize("place", ["#/things/+", "#/things/first"])
+def test_a_form_stays_as_it_is_when_the_app_declares_something_else(
+    browser: Browser, tmp_path: Path, place: str
+) -> None:
+    with contextlib.ExitStack() as stack:
+        with serving(shelf(tmp_path, is_other=False)) as here:
+            window = stack.enter_context(open_window(browser, f"{here.url}/{place}"))
+            if place.endswith("first"):
+                window.get_by_role("button", name="Edit").click()
+            window.get_by_label("Name").fill("Half a name")
+            window.get_by_label("Note").fill("half a thought")
+            port = here.port
+        with serving(shelf(tmp_path, is_other=True), port=port) as here:
+            expect(window.get_by_text("The app was changed meanwhile.")).to_be_visible()
+            expect(window.get_by_label("Name")).to_have_value("Half a name")
+            expect(window.get_by_label("Note")).to_have_value("half a thought")
+            window.get_by_role("button", name="Show the new form").click()
+            expect(window.get_by_label("Note")).to_be_hidden()
+            expect(window.get_by_label("Name")).to_have_value("Half a name")
+            window.get_by_label("Room").fill("There")
+            window.get_by_role("button", name="Save").click()
+            expect(window.get_by_role("heading", name="Half a name")).to_be_visible()
+            (stored,) = here.get('/api/collections/things/records?filter=room="There"').body["items"]
+            assert (stored["name"], stored["rating"]) == ("Half a name", None)
+            window.goto("about:blank")
+
+
+def test_a_form_that_nobody_typed_in_follows_the_app(browser: Browser, tmp_path: Path) -> None:
+    with contextlib.ExitStack() as stack:
+        with serving(shelf(tmp_path, is_other=False)) as here:
+            window = stack.enter_context(open_window(browser, f"{here.url}/#/things/+"))
+            expect(window.get_by_label("Note")).to_be_visible()
+            port = here.port
+        with serving(shelf(tmp_path, is_other=True), port=port):
+            expect(window.get_by_label("Room")).to_be_visible()
+            expect(window.get_by_label("Note")).to_be_hidden()
+            expect(window.get_by_label("Name")).to_be_focused()
+            window.goto("about:blank")
 
 
 def test_an_app_that_goes_away_and_comes_back_is_followed(browser: Browser, tmp_path: Path) -> None:

@@ -4,16 +4,33 @@ import { confirmed, h, note, openDialog, spoken } from "./dom.js";
 import { editor, labelsFor } from "./values.js";
 import * as api from "./api.js";
 
-/** A form over fields. `submit(values)` gives an answer of the app; `done(answer)` is called where it is good. */
-export function fieldsForm({ fields, values, known, word, submit, done, cancel, prefix, onlyChanged = false }) {
-  const editors = Object.entries(fields).map(([name, field]) => [name, field, editor(name, field, values[name], known, prefix)]);
+/**
+ * A form over fields. `submit(values)` gives an answer of the app; `done(answer)` is called where it is good. What was
+ * `typed` into a form before this one is there again, as far as a field is still what it was.
+ */
+export function fieldsForm({ fields, values, typed = {}, known, word, submit, done, cancel, prefix, onlyChanged = false }) {
+  const start = (name, field) => (typed[name]?.type === field.type ? typed[name].value : values[name]);
+  const editors = Object.entries(fields).map(([name, field]) => [name, field, editor(name, field, start(name, field), known, prefix)]);
   const problem = h("p", { class: "problem", role: "alert", hidden: true });
   const button = h("button", { type: "submit", class: "main" }, word);
-  let isTouched = false;
+  let isTouched = Object.keys(typed).length > 0;
   const form = h("form", { noValidate: true, oninput: () => { isTouched = true; }, onsubmit: send }, problem, editors.map(([, , one]) => one.element),
     h("div", { class: "actions" }, button, cancel && h("button", { type: "button", onclick: cancel }, "Cancel")));
   form.isTouched = () => isTouched;
+  form.typed = () => Object.fromEntries(editors.flatMap(([name, field, one]) => {
+    try {
+      const value = one.read();
+      return isSame(name, field, value) ? [] : [[name, { type: field.type, value }]];
+    } catch {
+      return [];
+    }
+  }));
   return form;
+
+  function isSame(name, field, value) {
+    const before = values[name] ?? (field.type.startsWith("list") ? [] : field.type === "boolean" ? false : null);
+    return JSON.stringify(value === "" ? null : value) === JSON.stringify(before === "" ? null : before);
+  }
 
   async function send(event) {
     event.preventDefault();
@@ -22,9 +39,7 @@ export function fieldsForm({ fields, values, known, word, submit, done, cancel, 
     for (const [name, field, one] of editors) {
       try {
         const value = one.read();
-        const before = values[name] ?? (field.type.startsWith("list") ? [] : field.type === "boolean" ? false : null);
-        const isSame = JSON.stringify(value === "" ? null : value) === JSON.stringify(before === "" ? null : before);
-        if (onlyChanged ? !isSame : value !== null && value !== "" && !(Array.isArray(value) && !value.length)) sent[name] = value;
+        if (onlyChanged ? !isSame(name, field, value) : value !== null && value !== "" && !(Array.isArray(value) && !value.length)) sent[name] = value;
       } catch {
         return wrong([{ field: name, expected: "JSON" }], "");
       }

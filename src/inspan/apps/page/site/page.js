@@ -91,6 +91,7 @@ async function go() {
     model,
     put: (...children) => isHere() && (show(main, ...children), true),
     go: (hash) => { if (isHere()) location.hash = hash; },
+    anew: go,
   };
   try {
     if (entity === "-" || (!entity && !first)) view = tasksView(context);
@@ -136,15 +137,18 @@ async function poll() {
 async function follow(value) {
   const version = value.appVersion ?? null;
   if (known.schema !== null && version !== known.app) offerReload();
+  // What is known counts once it is shown: what failed on the way is tried again.
   if (value.schemaVersion !== known.schema) {
     document.getElementById("home").textContent = (await model.load()).name;
     forgetLabels();
+    drawPlaces();
+    // A form that is open goes on; everything else is shown as the app is now.
+    if (!(await view?.meetChange?.())) await go();
     known = { schema: value.schemaVersion, data: value.dataVersion, app: version };
-    await go();
   } else if (value.dataVersion !== known.data) {
-    known.data = value.dataVersion;
     forgetLabels();
     await view?.refresh?.();
+    known.data = value.dataVersion;
   } else if (view?.isAlwaysFresh) await view.refresh();
   known.app = version;
 }

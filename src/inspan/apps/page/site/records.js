@@ -5,34 +5,69 @@ import * as api from "./api.js";
 import { labelOf, labelsFor, shown } from "./values.js";
 import { fieldsForm, runOperation, writable } from "./forms.js";
 
+const CHANGED = "The app was changed meanwhile.";
+
+/** Says over a form that what it is about is different now. What was typed stays; the person decides. */
+const tell = (notice, text, word, onclick) =>
+  show(notice, h("div", { class: "notice" }, text, h("button", { type: "button", id: "anew", onclick }, word)));
+
+/** Whether a form goes on although the app declares something else: as `draw` says, or as it is where its place is gone. */
+async function staysOpen(form, notice, { model, anew }, name, draw) {
+  if (form && model.has(name)) await draw();
+  else if (form?.isTouched()) tell(notice, "The app has no such place any more.", "Show what there is", anew);
+  else return false;
+  return true;
+}
+
 /** A form for a new record. */
-export function newView({ model, put, go }, name) {
+export function newView(context, name) {
+  const { model, put, go } = context;
   let form = null;
+  let shape = "";
+  let latest = 0;
+  const notice = h("div", {});
   const back = () => go(`#/${name}`);
+
+  async function draw() {
+    const mine = ++latest;
+    const entity = await model.entity(name);
+    const known = await labelsFor(model, entity.fields);
+    if (mine !== latest) return;
+    if (form && JSON.stringify(entity) === shape) return;
+    if (form?.isTouched()) tell(notice, CHANGED, "Show the new form", () => drawForm(entity, known, form.typed()));
+    else drawForm(entity, known);
+  }
+
+  function drawForm(entity, known, typed = {}) {
+    const isFirst = !form;
+    // The same key for each attempt, so that a second click or a lost answer makes no second record.
+    const key = crypto.randomUUID?.() ?? String(Math.random());
+    shape = JSON.stringify(entity);
+    form = fieldsForm({
+      fields: writable(entity), values: {}, typed, known, word: "Save", cancel: back,
+      submit: (values) => api.call("POST", api.records(name), values, { "Idempotency-Key": key }),
+      done: (answer) => { note(`${labelOf(entity, answer.value)} is saved.`); go(`#/${name}/${encodeURIComponent(answer.value.id)}`); },
+    });
+    form.className = "panel";
+    show(notice);
+    put(crumb(name), h("div", { class: "head" }, h("h1", {}, `New in ${spoken(name).toLowerCase()}`)), notice, form);
+    if (isFirst) form.querySelector("input, select, textarea")?.focus();
+  }
+
   return {
-    async draw() {
-      const entity = await model.entity(name);
-      const known = await labelsFor(model, entity.fields);
-      // The same key for each attempt, so that a second click or a lost answer makes no second record.
-      const key = crypto.randomUUID?.() ?? String(Math.random());
-      form = fieldsForm({
-        fields: writable(entity), values: {}, known, word: "Save", cancel: back,
-        submit: (values) => api.call("POST", api.records(name), values, { "Idempotency-Key": key }),
-        done: (answer) => { note(`${labelOf(entity, answer.value)} is saved.`); go(`#/${name}/${encodeURIComponent(answer.value.id)}`); },
-      });
-      form.className = "panel";
-      put(crumb(name), h("div", { class: "head" }, h("h1", {}, `New in ${spoken(name).toLowerCase()}`)), form);
-      form.querySelector("input, select, textarea")?.focus();
-    },
+    draw,
+    meetChange: () => staysOpen(form, notice, context, name, draw),
     title: () => `New in ${spoken(name).toLowerCase()}`,
     back: () => { back(); return true; },
   };
 }
 
 /** One record, read or edited. What is drawn is what was asked for last; what a person typed is not drawn over. */
-export function recordView({ model, put, go }, name, id) {
+export function recordView(context, name, id) {
+  const { model, put, go } = context;
   let record = null;
   let form = null;
+  let shape = "";
   let latest = 0;
   const notice = h("div", {});
 
@@ -43,6 +78,7 @@ export function recordView({ model, put, go }, name, id) {
       api.call("GET", api.records(name, id)), api.describeRecord(entity.module, name, id), labelsFor(model, entity.fields),
     ]);
     if (mine !== latest) return;
+    if (!answer.ok && answer.status !== 404) throw new Error(answer.value.message);
     if (form) return meet(answer, entity, known);
     if (!answer.ok) {
       put(crumb(name), h("p", { class: "empty" }, "This record is not there, or not any more."));
@@ -65,14 +101,13 @@ export function recordView({ model, put, go }, name, id) {
 
   /** Brings a form that is open together with what the app has now. */
   function meet(answer, entity, known) {
-    if (answer.ok && JSON.stringify(answer.value) === JSON.stringify(record)) return;
-    if (answer.ok && !form.isTouched()) {
-      record = answer.value;
-      return drawForm(entity, known);
-    }
-    // What was typed stays; the person decides.
-    show(notice, h("div", { class: "notice" }, `Somebody else ${answer.ok ? "changed" : "deleted"} this record meanwhile.`,
-      h("button", { type: "button", id: "anew", onclick: () => { form = null; show(notice); draw(); } }, "Show it as it is now")));
+    const isOtherForm = JSON.stringify(entity) !== shape;
+    if (answer.ok && !isOtherForm && JSON.stringify(answer.value) === JSON.stringify(record)) return;
+    const drawNow = (typed) => { record = answer.value; drawForm(entity, known, typed); };
+    if (answer.ok && !form.isTouched()) return drawNow();
+    if (answer.ok && isOtherForm) return tell(notice, CHANGED, "Show the new form", () => drawNow(form.typed()));
+    tell(notice, `Somebody else ${answer.ok ? "changed" : "deleted"} this record meanwhile.`, "Show it as it is now",
+      () => { form = null; show(notice); draw(); });
   }
 
   function operation(one, row) {
@@ -91,14 +126,16 @@ export function recordView({ model, put, go }, name, id) {
     form.querySelector("input, select, textarea")?.focus();
   }
 
-  function drawForm(entity, known) {
+  function drawForm(entity, known, typed = {}) {
     const stop = () => { form = null; show(notice); draw().then(() => document.getElementById("edit")?.focus()); };
+    shape = JSON.stringify(entity);
     form = fieldsForm({
-      fields: writable(entity), values: record, known, word: "Save", cancel: stop, onlyChanged: true,
+      fields: writable(entity), values: record, typed, known, word: "Save", cancel: stop, onlyChanged: true,
       submit: (values) => (Object.keys(values).length ? api.call("PATCH", api.records(name, id), values) : { ok: true }),
       done: () => { note("Saved."); stop(); },
     });
     form.className = "panel";
+    show(notice);
     put(crumb(name), h("div", { class: "head" }, h("h1", {}, `Edit ${labelOf(entity, record)}`)), notice, form);
   }
 
@@ -112,8 +149,9 @@ export function recordView({ model, put, go }, name, id) {
 
   return {
     draw,
-    title: () => (record ? "" : "") || spoken(name),
+    title: () => spoken(name),
     refresh: draw,
+    meetChange: () => staysOpen(form, notice, context, name, draw),
     back: () => {
       if (form) { form = null; show(notice); draw(); } else go(`#/${name}`);
       return true;
