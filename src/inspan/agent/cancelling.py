@@ -7,11 +7,15 @@ raised, can be read by a thread, and several can be joined into one.
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
+from inspan.agent.faults import fault_name, is_fault
+
 __all__ = ["CancelSignal", "CancelSource", "run_until"]
 
+_LOG = logging.getLogger(__name__)
 _R = TypeVar("_R")
 
 
@@ -62,7 +66,14 @@ class CancelSignal:
         self._event.set()
         listeners, self._listeners = self._listeners, []
         for listener in listeners:
-            listener()
+            try:
+                listener()
+            except (
+                BaseException
+            ) as error:  # a plugin's may raise, and the others have to be told all the same
+                if not is_fault(error):
+                    raise
+                _LOG.warning("Who listened for a cancel failed with %s.", fault_name(error))
 
 
 class CancelSource:

@@ -13,7 +13,7 @@ from inspan.agent.sessions.history import History
 from inspan.agent.sessions.log import MemoryLog, SessionLog
 from inspan.agent.sessions.records import FORMAT, Header, SessionSettings, SettingsKept
 from inspan.agent.sessions.store import SessionInfo, SessionStore, copied
-from inspan.model.errors import HarnessError
+from inspan.model.errors import HarnessError, StoreError, UsageError
 from inspan.model.ids import new_id
 
 __all__ = ["OpenSessions"]
@@ -51,9 +51,10 @@ class OpenSessions:
 
     async def resume(self, session_id: str) -> Session:
         """Opens a session again. See `Agent.resume_session`."""
-        known = self._open.get(session_id)
-        if known is not None:
-            return known
+        while (known := self._open.get(session_id)) is not None:
+            if not known.is_closed:
+                return known
+            await known.close()  # somebody closes it just now: it is opened anew when that is done
         if self._store is None:
             raise _missing()
         log, history = self._store.open(session_id)
@@ -88,22 +89,37 @@ class OpenSessions:
             raise _missing()
 
     async def close(self) -> None:
-        """Closes those that are open."""
-        await asyncio.gather(*(session.close() for session in tuple(self._open.values())))
+        """Closes those that are open, each to its end whatever another one does."""
+        closing = (session.close() for session in tuple(self._open.values()))
+        for problem in await asyncio.gather(*closing, return_exceptions=True):
+            if problem is not None:
+                raise problem
 
     async def _hold(self, log: SessionLog, history: History, *, is_resumed: bool) -> Session:
         try:
             session = Session(self._ground, log=log, history=history, on_close=self._forget)
-            await log.sync()
         except BaseException:
             log.close()
             raise
-        self._open[session.id] = session
+        self._open[session.id] = (
+            session  # before anything is waited for: who asks for it meanwhile gets this one
+        )
+        try:
+            await log.sync()
+        except BaseException as error:
+            was_closed = session.is_closed
+            await session.close()
+            if was_closed and isinstance(error, StoreError):
+                raise _closed() from None
+            raise
+        if session.is_closed:
+            raise _closed()
         await self._ground.hooks.emit(SessionStart(session_id=session.id, is_resumed=is_resumed))
         return session
 
     def _forget(self, session: Session) -> None:
-        self._open.pop(session.id, None)
+        if self._open.get(session.id) is session:
+            del self._open[session.id]
 
 
 def _info(session: Session) -> SessionInfo:
@@ -120,3 +136,7 @@ def _info(session: Session) -> SessionInfo:
 
 def _missing() -> HarnessError:
     return HarnessError("There is no such session.", code="session_missing")
+
+
+def _closed() -> UsageError:
+    return UsageError("The session was closed while it was opened.", code="session_closed")

@@ -127,6 +127,8 @@ class Session:
         self._run: TurnRun | None = None
         self._task: asyncio.Task[None] | None = None
         self._is_closed = False
+        self._ending = asyncio.Lock()
+        self._is_let_go = False
         self._is_compacting = False
         self._asked: set[str] = set()
         self._id = header.id
@@ -362,10 +364,22 @@ class Session:
         return self._log.read()
 
     async def close(self) -> None:
-        """Cancels its turn, and lets go of it; it stays on disk. Calling it twice is safe."""
-        if self._is_closed:
-            return
+        """Cancels its turn, and lets go of it; it stays on disk. Whoever calls it second waits for the same end.
+
+        If the caller is cancelled, the session is let go of at once.
+        """
         self._is_closed = True
+        async with self._ending:
+            if self._is_let_go:
+                return
+            try:
+                await self._end()
+            finally:
+                self._is_let_go = True
+                self._log.close()
+                self._on_close(self)
+
+    async def _end(self) -> None:
         run, task = self._run, self._task
         if run is not None:
             run.stop("session_closed")
@@ -379,10 +393,10 @@ class Session:
             if not task.done():
                 _LOG.warning("A turn did not end when its session was closed.")
         told = asyncio.ensure_future(self._ground.hooks.emit(SessionEnd(session_id=self._id)))
-        await asyncio.wait({told}, timeout=self._ground.limits.end_s)
-        told.cancel()
-        self._log.close()
-        self._on_close(self)
+        try:
+            await asyncio.wait({told}, timeout=self._ground.limits.end_s)
+        finally:
+            told.cancel()
 
     def _check_free(self) -> None:
         if self._is_closed:
