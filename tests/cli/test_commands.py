@@ -1,5 +1,6 @@
 import json
 from collections.abc import Callable, Iterator
+from datetime import datetime
 from typing import Any
 
 import pytest
@@ -363,6 +364,25 @@ def test_an_id_that_was_sent_before_says_what_became_of_it(
     assert for_people.status == as_json.status == status
     assert "It is so." in for_people.err
     assert all(word in for_people.out for word in filter(None, (state, outcome, held)))
+
+
+def test_a_prompt_that_is_held_until_a_time_says_so_wherever_it_is_shown(daemon: ScriptedHttp) -> None:
+    until = "2026-12-05T15:30:00+00:00"
+    local = f"{datetime.fromisoformat(until).astimezone():%Y-%m-%d %H:%M}"
+    view = {"id": "d_9", "seat": "review", "state": "held", "held": "limited", "held_until": until}
+    daemon.on("POST", "/v1/seats/review/prompts", view)
+    daemon.on("GET", "/v1/seats/review/deliveries", [view])
+    daemon.on("GET", "/v1/deliveries/d_9", view)
+    daemon.on("GET", "/v1/seats/review", {**SEAT, "queue": [view]})
+
+    for words in (
+        ["send", "review", "hello"],
+        ["deliveries", "review"],
+        ["delivery", "show", "d_9"],
+        ["seat", "show", "review"],
+    ):
+        assert f"limited until {local}" in inspan(*words).out, words
+    assert inspan("--json", "delivery", "show", "d_9").value["held_until"] == until
 
 
 def test_a_prompt_that_is_missing_is_asked_for_with_the_ways_to_give_it(

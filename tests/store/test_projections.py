@@ -17,6 +17,7 @@ from inspan.model.delivery import DeliveryState, HeldReason
 from inspan.model.events import (
     CancelRequested,
     DeliveryFailed,
+    DeliveryHeld,
     DeliveryRefused,
     DeliverySent,
     DeliveryStarted,
@@ -34,7 +35,9 @@ from inspan.model.permission import AnsweredBy, Decision
 from inspan.model.session import IdentityState, OpenedHow, Provenance
 from inspan.model.state import SeatState
 from inspan.model.turn import TurnOutcome
+from inspan.model.turn_events import QueueReleased
 from inspan.model.views import TurnView
+from inspan.seats.delivery_view import show_delivery
 from inspan.store import DeliveryRecord, PermissionRecord, Store, open_store
 from inspan.store.projections import Projector
 from inspan.store.schema import connect_writer, migrate
@@ -115,6 +118,24 @@ def test_a_seats_state_is_the_fold_of_its_events(play: Callable[[Scene], None]) 
         assert store.seat_state("worker") == expected
         assert store.seat_state("nobody") is None
         assert [state.name for state in store.seat_states()] == ["worker", "other"]
+
+    play(scene)
+
+
+def test_the_time_at_which_a_hold_ends_is_kept_for_as_long_as_the_prompt_is_held(
+    play: Callable[[Scene], None],
+) -> None:
+    async def scene(store: Store) -> None:
+        until = START + timedelta(hours=3)
+        limited = DeliveryHeld(delivery="d1", why=HeldReason.LIMITED, until=until)
+        await store.append(appending(add_seat(), queue("d1"), queue("d2"), draft(limited)))
+        assert [(one.held, one.held_until) for one in store.deliveries("worker")] == [
+            (HeldReason.LIMITED, until),
+            (None, None),
+        ]
+        assert show_delivery(store, delivery(store, "d1")).held_until == until
+        await store.append(appending(draft(QueueReleased())))
+        assert (delivery(store, "d1").state, delivery(store, "d1").held_until) == (DeliveryState.QUEUED, None)
 
     play(scene)
 

@@ -6,6 +6,7 @@ import asyncio
 import sqlite3
 import tempfile
 from contextlib import closing
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +14,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from inspan.model.delivery import FINAL_DELIVERY_STATES
+from inspan.model.delivery import FINAL_DELIVERY_STATES, HeldReason
 from inspan.model.errors import StoreError
-from inspan.model.events import EventDraft
+from inspan.model.events import DeliveryHeld, EventDraft
 from inspan.model.evolving import evolve
 from inspan.model.state import SeatState
 from inspan.store import Append, DeliveryRecord, Store, check_store, open_store, rebuild_store
@@ -25,6 +26,7 @@ from support.store.drafts import (
     appending,
     chunk,
     cursor_of,
+    draft,
     launch,
     open_permission,
     queue,
@@ -167,6 +169,27 @@ def test_projections_of_other_shapes_are_built_anew_when_the_log_is_opened(path:
 
     asyncio.run(scene())
     assert rows_of(path, *PROJECTION_TABLES) == whole
+
+
+def test_a_hold_whose_end_an_older_program_did_not_keep_has_it_again_when_the_log_is_opened(
+    path: Path,
+) -> None:
+    until = datetime(2026, 12, 1, 15, tzinfo=UTC)
+
+    async def write() -> None:
+        async with open_store(path) as store:
+            limited = DeliveryHeld(delivery="d1", why=HeldReason.LIMITED, until=until)
+            await store.append(appending(add_seat(), queue("d1"), draft(limited)))
+
+    async def read() -> None:
+        async with open_store(path) as store:
+            assert [one.held_until for one in store.deliveries("worker")] == [until]
+            assert (await store.check()).problems == ()
+
+    asyncio.run(write())
+    edit(path, "UPDATE deliveries SET record = CAST(json_remove(record, '$.held_until') AS BLOB)")
+    edit(path, "UPDATE meta SET value = value - 1 WHERE key = 'projections'")
+    asyncio.run(read())
 
 
 @pytest.mark.parametrize(

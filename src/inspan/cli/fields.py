@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import cast
 
-__all__ = ["Json", "flag", "items", "number", "record", "records", "text", "texts"]
+__all__ = ["Json", "flag", "held_words", "items", "number", "record", "records", "text", "texts"]
 
 Json = dict[str, object]
 """A JSON object as it came."""
@@ -53,9 +53,33 @@ def flag(value: object, *path: str) -> bool:
     return _at(value, path) is True
 
 
+def held_words(one: Json, *, why: str = "held", until: str = "held_until") -> str:
+    """Why a prompt waits, with the local time at which it goes on by itself; empty where it is not held.
+
+    Args:
+        one: A delivery, or an event about one.
+        why: The field that has the reason.
+        until: The field that has the time.
+    """
+    reason, at = text(one, why), text(one, until)
+    return f"{reason} until {_moment(at)}" if reason and at else reason
+
+
 def _at(value: object, path: tuple[str, ...]) -> object:
     for key in path:
         if not isinstance(value, dict):
             return None
         value = cast("Json", value).get(key)
     return value
+
+
+def _moment(at: str) -> str:
+    """The local time of an RFC 3339 time, with its day where that is not today."""
+    from datetime import datetime
+
+    try:
+        moment = datetime.fromisoformat(at).astimezone()
+    except ValueError:
+        return at
+    is_today = moment.date() == datetime.now().astimezone().date()
+    return f"{moment:%H:%M}" if is_today else f"{moment:%Y-%m-%d %H:%M}"

@@ -10,7 +10,7 @@ from inspan.model.errors import InspanError
 
 from .context import Context, at
 from .exits import Exit, exit_of_delivery, exit_of_outcome
-from .fields import Json, record, text
+from .fields import Json, held_words, record, text
 from .interrupts import Interrupts
 from .output import Piece, dim, toned, warn
 from .phrases import outcome_words, usage_words
@@ -226,7 +226,7 @@ def turn_view(context: Context, turn: str) -> Json:
 def tell_ending(context: Context, ending: Ending) -> None:
     """Prints what became of a prompt, each thing once, and what to do next where there is something."""
     delivery, turn, output = ending.delivery, ending.turn, context.output
-    outcome, held = text(delivery, "turn_outcome"), text(delivery, "held")
+    outcome, held = text(delivery, "turn_outcome"), held_words(delivery)
     if outcome:
         ended = {**turn, "outcome": outcome}
         output.remark("turn ", *outcome_words(ended), *usage_words(ended), dim(f"  {text(turn, 'id')}"))

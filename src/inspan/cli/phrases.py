@@ -8,7 +8,7 @@ from .amounts import counted
 from .answers import by_whom
 from .console_phrases import CONSOLE_KINDS, tell_console
 from .conversation_phrases import CONVERSATION_KINDS, tell_conversation
-from .fields import Json, flag, items, number, record, records, text, texts
+from .fields import Json, flag, held_words, items, number, record, records, text, texts
 from .output import Piece, bad, bold, cut, dim, good, toned, warn
 
 __all__ = ["asked", "clock", "option_names", "outcome_words", "phrase", "since", "usage_words"]
@@ -167,7 +167,7 @@ def _delivery(kind: str, event: Json) -> list[Piece]:
                 dim(cut(text(event, "text"), _TEXT_COLUMNS)),
             ]
         case "delivery_held":
-            return [warn(f"prompt held: {text(event, 'why')}"), *_error(event)]
+            return [warn(f"prompt held: {held_words(event, why='why', until='until')}"), *_error(event)]
         case "delivery_sending":
             return ["turn begins"]
         case "delivery_signed":

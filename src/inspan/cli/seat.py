@@ -6,7 +6,7 @@ from .amounts import lasting
 from .arguments import Namespace, Parser
 from .console_phrases import console_detail, console_fields
 from .context import Context, at
-from .fields import Json, flag, number, record, records, text, texts
+from .fields import Json, flag, held_words, number, record, records, text, texts
 from .output import Output, Piece, bold, cut, dim, toned, warn
 from .phrases import since
 from .seat_options import add_seat_options, new_seat, withheld_note
@@ -283,7 +283,7 @@ def _launch(launch: Json) -> list[Piece]:
 def _prompt(delivery: Json) -> list[Piece]:
     if not delivery:
         return []
-    held = text(delivery, "held")
+    held = held_words(delivery)
     return [
         toned(text(delivery, "state")),
         warn(f" ({held})") if held else "",

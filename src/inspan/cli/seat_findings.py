@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from .amounts import counted
-from .fields import Json, record, records, text
+from .fields import Json, held_words, record, records, text
 from .findings import Finding
 from .output import cut
 
@@ -41,7 +41,7 @@ def _find(seat: Json) -> Iterator[Finding]:
         yield Finding("warn", label, text(one, "message"), text(one, "hint"))
     held = [one for one in records(seat, "queue") if text(one, "held")]
     if held:
-        fact = f"{counted(len(held), 'prompt')} held: {text(held[0], 'held')}"
+        fact = f"{counted(len(held), 'prompt')} held: {held_words(held[0])}"
         why = text(held[0], "error", "message")
         remedy = text(held[0], "hint") or f"See `inspan deliveries {name}`."
         yield Finding("warn", label, f"{fact}{f': {why}' if why else ''}", remedy)

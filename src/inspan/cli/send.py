@@ -6,7 +6,7 @@ from .amounts import counted
 from .arguments import Namespace, Parser, seconds
 from .context import Context
 from .exits import Exit, exit_of_delivery, exit_of_outcome
-from .fields import Json, number, text
+from .fields import Json, held_words, number, text
 from .output import Output, dim, toned, warn
 from .prompts import queue_prompt, read_prompt
 
@@ -64,7 +64,7 @@ def build_send(parser: Parser) -> None:
 
 def tell_queued(output: Output, delivery: Json) -> None:
     """Says what became of a prompt so far, and what to do where it waits."""
-    held, ahead = text(delivery, "held"), int(number(delivery, "ahead") or 0)
+    held, ahead = held_words(delivery), int(number(delivery, "ahead") or 0)
     outcome = text(delivery, "turn_outcome")
     output.line(
         toned(text(delivery, "state")),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from .amounts import counted
 from .arguments import Namespace, Parser
 from .context import Context, at
-from .fields import Json, flag, number, record, records, text
+from .fields import Json, flag, held_words, number, record, records, text
 from .output import Output, Piece, bold, cut, dim, good, toned, warn
 from .phrases import since
 
@@ -67,7 +67,7 @@ def _deliveries(context: Context, args: Namespace) -> int:
             [
                 [
                     text(one, "id"),
-                    toned(text(one, "state")),
+                    _state(one),
                     toned(_outcome(one)),
                     since(text(one, "queued_at")),
                     _origin(one),
@@ -77,6 +77,11 @@ def _deliveries(context: Context, args: Namespace) -> int:
             ],
         )
     return 0
+
+
+def _state(delivery: Json) -> Piece:
+    state, held = text(delivery, "state"), held_words(delivery)
+    return warn(f"{state} ({held})") if held else toned(state)
 
 
 def _origin(delivery: Json) -> Piece:
@@ -110,7 +115,7 @@ def _withdraw(context: Context, args: Namespace) -> int:
 
 
 def _tell_delivery(output: Output, delivery: Json) -> None:
-    held, error = text(delivery, "held"), record(delivery, "error")
+    held, error = held_words(delivery), record(delivery, "error")
     output.line(
         bold(text(delivery, "id")), "  ", toned(text(delivery, "state")), warn(f" ({held})" if held else "")
     )

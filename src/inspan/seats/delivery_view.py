@@ -35,6 +35,7 @@ def show_delivery(store: Store, record: DeliveryRecord) -> DeliveryView:
         queued_at=record.queued_at,
         text=record.text,
         held=record.held,
+        held_until=record.held_until,
         turn=record.turn,
         error=record.error,
         ahead=ahead,

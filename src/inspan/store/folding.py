@@ -143,7 +143,15 @@ def _hold(tables: Projector, change: Change, event: DeliveryHeld) -> None:
         turn = tables.turns.get(record.turn, change.draft.seat)
         if turn is not None and turn.view.outcome is None:
             tables.turns.remove(record.turn)  # nothing was sent, so no turn was begun
-    held = _set(record, state=DeliveryState.HELD, held=event.why, error=event.error, turn=None, launch=None)
+    held = _set(
+        record,
+        state=DeliveryState.HELD,
+        held=event.why,
+        held_until=event.until,
+        error=event.error,
+        turn=None,
+        launch=None,
+    )
     tables.deliveries.change(event.delivery, held, is_open=True)
 
 
@@ -157,7 +165,7 @@ def _release_held(tables: Projector, change: Change) -> None:
             continue
         record = tables.deliveries.get(prompt.delivery, change.draft.seat)
         if record is not None and record.state is DeliveryState.HELD:
-            queued = _set(record, state=DeliveryState.QUEUED, held=None, error=None)
+            queued = _set(record, state=DeliveryState.QUEUED, held=None, held_until=None, error=None)
             tables.deliveries.change(prompt.delivery, queued, is_open=True)
 
 
@@ -168,7 +176,15 @@ def _begin_turn(tables: Projector, change: Change, event: DeliverySending) -> No
     if record is None or record.state in FINAL_DELIVERY_STATES or not is_accepted:
         return
     launch = draft.launch
-    sending = _set(record, state=DeliveryState.SENDING, held=None, error=None, turn=event.turn, launch=launch)
+    sending = _set(
+        record,
+        state=DeliveryState.SENDING,
+        held=None,
+        held_until=None,
+        error=None,
+        turn=event.turn,
+        launch=launch,
+    )
     tables.deliveries.change(event.delivery, sending, is_open=True)
     if not tables.turns.has(event.turn):
         view = TurnView(
@@ -183,7 +199,7 @@ def _move(
     record = tables.deliveries.get(delivery, change.draft.seat)
     if record is None or record.state in FINAL_DELIVERY_STATES or not change.may_touch(record.launch):
         return
-    moved = _set(record, state=to, held=None, error=error)
+    moved = _set(record, state=to, held=None, held_until=None, error=error)
     tables.deliveries.change(delivery, moved, is_open=to not in FINAL_DELIVERY_STATES)
 
 

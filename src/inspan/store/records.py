@@ -91,6 +91,7 @@ class DeliveryRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
         text: The prompt, a secret in logs.
         text_hash: SHA-256 of the text in UTF-8, in hexadecimal: tells a repeated send from a conflict.
         held: Why it waits for a person.
+        held_until: When it goes on by itself, where that is known.
         turn: Its turn, from the intent to send on.
         launch: The launch that it was sent to, from the intent to send on.
         error: What failed.
@@ -106,6 +107,7 @@ class DeliveryRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
     text: str
     text_hash: str
     held: HeldReason | None = None
+    held_until: datetime | None = None
     turn: str | None = None
     launch: str | None = None
     error: CallError | None = None
