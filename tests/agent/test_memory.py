@@ -150,6 +150,23 @@ def test_who_reads_while_a_note_is_replaced_sees_a_whole_one(store: MemoryStore)
     assert len(os.listdir(store.folder / "global")) == 1
 
 
+def test_two_sessions_that_keep_the_first_note_of_a_workspace_at_once_keep_both(
+    store: MemoryStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make = os.mkdir
+
+    def make_second(path: str, mode: int = 0o777, *, dir_fd: int | None = None) -> None:
+        if dir_fd is not None:
+            monkeypatch.setattr(os, "mkdir", make)
+            store.save("theirs", "Theirs.", "x", tmp_path)  # before the folder of ours is made
+        make(path, mode, dir_fd=dir_fd)
+
+    store.save("global", "Of all.", "x", None)
+    monkeypatch.setattr(os, "mkdir", make_second)
+    assert store.save("ours", "Ours.", "x", tmp_path)
+    assert [note.name for note in store.list(tmp_path)] == ["ours", "theirs"]
+
+
 def test_a_full_disk_is_told_and_the_old_note_stays(tmp_path: Path) -> None:
     if subprocess.run(
         ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(tmp_path)], capture_output=True, check=False

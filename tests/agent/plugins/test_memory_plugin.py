@@ -218,6 +218,63 @@ def test_two_folders_become_the_same(change: Any, expected: dict[str, str], tmp_
     assert {name: text for name, text in other.items() if name != "link.md"} == expected
 
 
+def test_a_folder_that_is_not_mounted_or_is_another_one_deletes_nothing(tmp_path: Path) -> None:
+    own, disk, second = tmp_path / "own", tmp_path / "disk", tmp_path / "second"
+    sync = MemorySync(own, disk)
+    sync.run()
+    at(own / "note.md", "kept", 1)
+    sync.run()
+    disk.rename(tmp_path / "unmounted")
+    sync.run()
+    assert held(own) == held(disk) == {"note.md": "kept"}
+    MemorySync(tmp_path / "own of another machine", second).run()
+    at(second / "theirs.md", "theirs", 1)
+    for _ in range(2):
+        MemorySync(own, second).run()
+    assert held(own) == held(second) == {"note.md": "kept", "theirs.md": "theirs"}
+    (second / "note.md").unlink()
+    MemorySync(own, second).run()
+    assert held(own) == {"theirs.md": "theirs"}
+
+
+def test_a_note_that_cannot_be_carried_is_deleted_nowhere(tmp_path: Path) -> None:
+    own, other = tmp_path / "own", tmp_path / "other"
+    sync = MemorySync(own, other)
+    sync.run()
+    for name in ("grown.md", "linked.md"):
+        at(own / name, "small", 1)
+    (own / "global").mkdir()
+    at(own / "global" / "moved.md", "small", 1)
+    sync.run()
+    (own / "global").rename(tmp_path / "elsewhere")
+    (own / "global").symlink_to(tmp_path / "elsewhere")
+    at(own / "grown.md", "x" * 300_000, 2)
+    (own / "linked.md").unlink()
+    (own / "linked.md").symlink_to(own / "grown.md")
+    for _ in range(2):
+        sync.run()
+    assert held(other) == {"grown.md": "small", "linked.md": "small", "moved.md": "small"}
+    at(own / "grown.md", "small again", 3)
+    sync.run()
+    assert held(other)["grown.md"] == "small again"
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+def test_a_folder_that_may_not_be_read_does_not_look_empty(tmp_path: Path) -> None:
+    own, other = tmp_path / "own", tmp_path / "other"
+    sync = MemorySync(own, other)
+    (own / "global").mkdir(parents=True)
+    at(own / "global" / "note.md", "kept", 1)
+    sync.run()
+    (other / "global").chmod(0)
+    try:
+        with pytest.raises(PermissionError):
+            sync.run()
+    finally:
+        (other / "global").chmod(0o700)
+    assert held(own) == {"note.md": "kept"}
+
+
 actions = st.lists(
     st.tuples(
         st.sampled_from(["own", "other"]),

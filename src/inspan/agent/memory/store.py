@@ -12,7 +12,7 @@ import os
 import re
 import stat
 from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -156,7 +156,8 @@ def _step(handle: int, part: str, *, make: bool) -> int:
         except FileNotFoundError:
             if not make:
                 raise
-        os.mkdir(part, 0o700, dir_fd=handle)
+        with suppress(FileExistsError):  # another session made it meanwhile
+            os.mkdir(part, 0o700, dir_fd=handle)
         return os.open(part, _OPEN_FOLDER, dir_fd=handle)
     finally:
         os.close(handle)

@@ -2,6 +2,9 @@
 
 A note that one side lacks is copied to it, unless it was there at the last look: then it was deleted, and is deleted on the
 other side too, if it was not changed since. Where both sides have another text, the one that was changed later wins.
+
+The other folder bears a mark of its own. Where it lacks the mark of the last look, as a disk that is not mounted and a folder
+that was chosen anew do, what it lacks was not deleted, and is copied. So is nothing deleted that cannot be read.
 """
 
 from __future__ import annotations
@@ -9,14 +12,17 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import secrets
 import shutil
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
 __all__ = ["MemorySync"]
 
 _SEEN = ".inspan-sync.json"
+_MARK = ".inspan-notes"
 _LARGEST_BYTES = 256 * 1024
 
 
@@ -40,14 +46,28 @@ class MemorySync:
         """
         for folder in (self._own, self._other):
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        seen = self._read_seen()
+        mark = self._mark()
+        seen = self._read_seen(mark)
         own, other = _look(self._own), _look(self._other)
         now: dict[str, str] = {}
-        for name in sorted(own.keys() | other.keys()):
-            if (kept := self._settle(name, own.get(name), other.get(name), seen.get(name))) is not None:
+        for name in sorted(own.notes.keys() | other.notes.keys() | seen.keys()):
+            if own.leaves(name) or other.leaves(name):
+                now |= {name: seen[name]} if name in seen else {}
+                continue
+            kept = self._settle(name, own.notes.get(name), other.notes.get(name), seen.get(name))
+            if kept is not None:
                 now[name] = kept
-        if now != seen:
-            _replace(self._own / _SEEN, json.dumps(now).encode())
+        if now != seen or not (self._own / _SEEN).exists():
+            _replace(self._own / _SEEN, json.dumps({"mark": mark, "notes": now}).encode())
+
+    def _mark(self) -> str:
+        """What tells the other folder from any other one; it is made where there is none."""
+        try:
+            return (self._other / _MARK).read_text(encoding="utf-8", errors="replace").strip()
+        except FileNotFoundError:
+            mark = secrets.token_hex(16)
+            _replace(self._other / _MARK, f"{mark}\n".encode())
+            return mark
 
     def _settle(self, name: str, own: str | None, other: str | None, seen: str | None) -> str | None:
         """Makes one note the same on both sides, and gives what it is now."""
@@ -68,25 +88,61 @@ class MemorySync:
         _copy(self._own / name, self._other / name)
         return own
 
-    def _read_seen(self) -> Mapping[str, str]:
+    def _read_seen(self, mark: str) -> Mapping[str, str]:
         try:
             seen = json.loads((self._own / _SEEN).read_bytes())
         except (FileNotFoundError, ValueError):
             return {}  # nothing is deleted then
-        return cast(dict[str, Any], seen) if isinstance(seen, dict) else {}
+        whole = cast(dict[str, Any], seen) if isinstance(seen, dict) else {}
+        notes = whole.get("notes")
+        is_of_this = whole.get("mark") == mark and isinstance(notes, dict)
+        return cast(dict[str, str], notes) if is_of_this else {}
 
 
-def _look(folder: Path) -> dict[str, str]:
-    """The digest of each note below a folder, by its path in it. Links are not followed."""
-    found: dict[str, str] = {}
-    for place, folders, names in os.walk(folder, followlinks=False):
-        folders[:] = [one for one in folders if not (Path(place) / one).is_symlink()]
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Found:
+    """What stands below a folder.
+
+    Attributes:
+        notes: The digest of each note, by its path in the folder.
+        left: What is left as it is, by its path too: links to notes and to folders, and what is too large.
+    """
+
+    notes: Mapping[str, str]
+    left: frozenset[str]
+
+    def leaves(self, name: str) -> bool:
+        """Whether a note, or a folder that it is in, is left as it is."""
+        parts = name.split("/")
+        return any("/".join(parts[: count + 1]) in self.left for count in range(len(parts)))
+
+
+def _look(folder: Path) -> _Found:
+    """Looks at each note below a folder. Links are not followed.
+
+    Raises:
+        OSError: Something in it cannot be read. It must not look as if it were not there.
+    """
+    notes: dict[str, str] = {}
+    left: set[str] = set()
+    for place, folders, names in os.walk(folder, onerror=_raise, followlinks=False):
+        links = {one for one in folders if (Path(place) / one).is_symlink()}
+        left |= {(Path(place) / one).relative_to(folder).as_posix() for one in links}
+        folders[:] = [one for one in folders if one not in links]
         for name in names:
             path = Path(place) / name
-            if path.suffix != ".md" or path.is_symlink() or path.stat().st_size > _LARGEST_BYTES:
+            if path.suffix != ".md":
                 continue
-            found[path.relative_to(folder).as_posix()] = hashlib.sha256(path.read_bytes()).hexdigest()
-    return found
+            shown = path.relative_to(folder).as_posix()
+            if path.is_symlink() or path.stat().st_size > _LARGEST_BYTES:
+                left.add(shown)
+            else:
+                notes[shown] = hashlib.sha256(path.read_bytes()).hexdigest()
+    return _Found(notes=notes, left=frozenset(left))
+
+
+def _raise(error: OSError) -> None:
+    raise error
 
 
 def _copy(source: Path, target: Path) -> None:
