@@ -30,6 +30,7 @@ class FakeCatalogue:
         forms: What was posted to the OAuth endpoints.
         tokens: The bearer tokens that came with calls.
         good_token: The only one that is let in.
+        is_overloaded: Whether the token endpoint answers nobody for now.
     """
 
     def __init__(self) -> None:
@@ -40,6 +41,7 @@ class FakeCatalogue:
         self.tokens: list[str] = []
         self.good_token = "token-1"
         self.refresh_fails = False
+        self.is_overloaded = False
 
     @property
     def url(self) -> str:
@@ -100,6 +102,8 @@ class FakeCatalogue:
     async def _token(self, request: Request) -> Response:
         form = await _form(request)
         self.forms.append(form)
+        if self.is_overloaded:
+            return JSONResponse({}, status_code=503)
         if form["grant_type"] == "refresh_token":
             if self.refresh_fails:
                 return JSONResponse({"error": "invalid_grant"}, status_code=400)

@@ -189,8 +189,7 @@ class AuthRegistry:
         """
         owned = self._owned(provider_id)
         credential = await _ask(owned, lambda: owned.provider.login(tell))
-        if not isinstance(cast(object, credential), dict):
-            raise _failed(owned, "TypeError")
+        _check_credential(owned, credential)
         await asyncio.to_thread(self._store.put, provider_id, credential)
 
     async def logout(self, provider_id: str) -> None:
@@ -217,6 +216,7 @@ class AuthRegistry:
                 return None
             fresh = await _ask(owned, lambda: owned.provider.refresh(dict(kept)))
             if fresh is not None and fresh != kept:
+                _check_credential(owned, fresh)
                 await asyncio.to_thread(self._store.put, provider_id, fresh)
             return fresh
 
@@ -239,6 +239,16 @@ async def _ask(owned: OwnedProvider, call: Callable[[], Awaitable[Any]]) -> Any:
                 raise
             failed = fault_name(error)
     raise _failed(owned, failed)
+
+
+def _check_credential(owned: OwnedProvider, credential: object) -> None:
+    """Refuses what the file could not hold, or could not be read with."""
+    try:
+        is_object = isinstance(credential, dict) and bool(msgspec.json.encode(credential))
+    except (TypeError, ValueError, OverflowError, RecursionError):
+        is_object = False
+    if not is_object:
+        raise _failed(owned, "TypeError")
 
 
 def _failed(owned: OwnedProvider, fault: str) -> PluginError:

@@ -274,6 +274,9 @@ def test_a_token_is_refreshed_shortly_before_it_ends(catalogue: FakeCatalogue) -
         catalogue.refresh_fails = True
         assert await login.refresh({**credential, "expires_at": 0}) is None
         assert await login.refresh({**credential, "expires_at": 0, "refresh_token": ""}) is None
+        catalogue.is_overloaded = True
+        with pytest.raises(LoginError, match="cannot answer now"):  # the sign-in is still good
+            await login.refresh({**credential, "expires_at": 0})
 
     asyncio.run(scenario())
 

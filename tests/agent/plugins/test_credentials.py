@@ -152,3 +152,19 @@ def test_what_cannot_be_signed_in_to_says_so(tmp_path: Path) -> None:
         assert failure.value.detail["error"] == "TypeError"
 
     asyncio.run(scenario())
+
+
+@pytest.mark.parametrize("fresh", ["no object", ["a"], {"token": object()}], ids=["text", "list", "no JSON"])
+def test_a_refresh_that_gives_no_credential_is_refused_and_spoils_nothing_that_is_kept(
+    fresh: Any, tmp_path: Path
+) -> None:
+    async def scenario() -> None:
+        auth = registry(tmp_path, Provider("p", credential={"token": 1}, fresh=fresh), Provider("q"))
+        await auth.login("p", tell)
+        with pytest.raises(PluginError) as failure:
+            await auth.credential("p", "owner")
+        assert failure.value.detail["error"] == "TypeError"
+        assert CredentialStore(tmp_path / "agent" / "credentials.json").get("p") == {"token": 1}
+        assert await auth.credential("q", "owner") is None
+
+    asyncio.run(scenario())

@@ -19,6 +19,7 @@ __all__ = ["DeviceLogin", "LoginError", "Service"]
 
 _GRANT = "urn:ietf:params:oauth:grant-type:device_code"
 _TIMEOUT_S = 30.0
+_TOO_MANY = 429
 _EARLY_S = 60.0
 _DEFAULT_INTERVAL_S = 5.0
 _SLOWER_S = 5.0
@@ -104,7 +105,12 @@ class DeviceLogin:
         raise LoginError("nobody signed in in time")
 
     async def refresh(self, credential: JsonObject, /) -> JsonObject | None:
-        """The same credential while its token is good, a fresh one after, None if it is of no use any more."""
+        """The same credential while its token is good, a fresh one after, None if it is of no use any more.
+
+        Raises:
+            LoginError: The service cannot answer now.
+            httpx.HTTPError: It could not be reached.
+        """
         service = self._service
         if service is None or credential.get("resource") != service.resource:
             return None
@@ -170,6 +176,8 @@ async def _exchange(
 
     async with httpx.AsyncClient(timeout=_TIMEOUT_S, headers={"Accept": "application/json"}) as http:
         response = await http.request(method, url, data=form)
+    if response.is_server_error or response.status_code == _TOO_MANY:
+        raise LoginError("the service cannot answer now")  # which says nothing of what it was asked
     try:
         answer = response.json()
     except ValueError:
