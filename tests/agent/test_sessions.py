@@ -430,12 +430,15 @@ def test_a_conversation_near_the_models_limit_is_made_shorter_by_itself_and_stay
             agent.register.hook("pre_compact", heard.append)
             session = await agent.new_session()
             compactions: list[ContextCompacted] = []
+            spent = Usage()
             for number in range(12):
                 events, ended = await events_of(session, f"{number} " + "word " * 150)
                 assert ended.stop_reason is StopReason.END_TURN
+                spent += ended.usage
                 compactions += [event for event in events if isinstance(event, ContextCompacted)]
             assert compactions
             assert len(heard) == len(compactions)
+            assert spent == session.usage  # the summaries included
             assert all(one.after_tokens < one.before_tokens for one in compactions)
             assert isinstance(session.messages[0], Summary)
             assert estimate_tokens(session.messages) < 2_000

@@ -9,11 +9,14 @@ from typing import NamedTuple
 
 from inspan.agent.agent import Agent
 from inspan.agent.cancelling import CancelSource
+from inspan.agent.faults import fault_name, is_fault
+from inspan.agent.plugins.contract import Page
 from inspan.agent.plugins.overview import overview_markdown
 from inspan.agent.plugins.page_drawing import draw_page
 from inspan.agent.session import Session
 from inspan.agent.skills.values import Skill
 from inspan.agent.threads import run_in_thread
+from inspan.agent.values import Json
 from inspan.model.errors import InspanError
 
 __all__ = ["COMMANDS", "Command", "command_in", "run_command"]
@@ -97,8 +100,19 @@ async def _pages(agent: Agent, session: Session) -> str:
         except InspanError as error:
             drawn.append(f"## {one.page.title}\n\n{error.message}")
         else:
-            drawn.append(draw_page(one.page, data))
+            drawn.append(_drawn(one.page, data))
     return "\n\n".join(drawn) or "No pages."
+
+
+def _drawn(page: Page, data: Json) -> str:
+    try:
+        return draw_page(page, data)
+    except (
+        BaseException
+    ) as error:  # what a plugin gave may be no data, and the other pages are drawn all the same
+        if not is_fault(error):
+            raise
+        return f"## {page.title}\n\nThe page could not be drawn ({fault_name(error)})."
 
 
 async def _skills(agent: Agent, session: Session) -> str:

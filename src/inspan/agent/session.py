@@ -16,7 +16,7 @@ from inspan.agent.audit.events import PermissionEvent
 from inspan.agent.audit.sinks import AuditBus
 from inspan.agent.breaker import Changes
 from inspan.agent.calling import CallLimits, ToolCaller
-from inspan.agent.cancelling import CancelSource
+from inspan.agent.cancelling import CancelSource, run_until
 from inspan.agent.children import SessionChildren
 from inspan.agent.conversation import Message, UserMessage
 from inspan.agent.engine.contract import Engine
@@ -331,14 +331,17 @@ class Session:
 
         Raises:
             HarnessError: `model_failed`; nothing was changed.
-            UsageError: `turn_running` or `session_closed`.
+            UsageError: `turn_running`, or `session_closed`, also for a session that is closed meanwhile.
         """
         self._check_free()
         self._is_compacting = True
         try:
-            return await self._shortener.shorten(0, keep_tokens=0)
+            done = await run_until(self._closing.signal, self._shortener.shorten(0, keep_tokens=0))
         finally:
             self._is_compacting = False
+        if done is None and self._is_closed:
+            raise _closed()
+        return done
 
     def announce(self, call: ToolCall) -> ToolCalled:
         """What a call of its conversation is to whoever watches, by the tools that there are now."""

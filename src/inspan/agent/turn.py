@@ -21,6 +21,7 @@ from inspan.agent.conversation import (
     CallPart,
     CallResult,
     Message,
+    Summary,
     ToolMessage,
     UserMessage,
 )
@@ -101,7 +102,7 @@ class TurnRun:
         self._source = CancelSource(parent)
         self._vetoes = 0
         self._usage = Usage()
-        self._children = Usage()
+        self._beside = Usage()
         self._turn = ground.history.turns + 1
         self.channel: Channel[SessionEvent] = Channel(ground.limits.waiting_events)
         self.ended: TurnEnded | None = None
@@ -117,8 +118,8 @@ class TurnRun:
         self.channel.lift()
 
     def spend(self, usage: Usage) -> None:
-        """Counts what a child agent spent."""
-        self._children += usage
+        """Counts what was spent beside the turn's own requests: by a child agent, or for a summary."""
+        self._beside += usage
 
     def push(self, event: SessionEvent) -> None:
         """Shows an event without waiting for a slow reader."""
@@ -144,8 +145,8 @@ class TurnRun:
             else:
                 cancelled = error
                 result = self._result(StopReason.CANCELLED)
-        if self._children.requests:
-            result = structs.replace(result, usage=result.usage + self._children)
+        if self._beside.requests:
+            result = structs.replace(result, usage=result.usage + self._beside)
         try:
             await self._finish(result)
         finally:
@@ -236,7 +237,7 @@ class TurnRun:
             self._usage += message.usage
             self.push(
                 UsageUpdated(
-                    turn=self._usage + self._children,
+                    turn=self._usage + self._beside,
                     session=ground.history.usage,
                     context_tokens=message.usage.input_tokens + message.usage.output_tokens,
                     context_limit_tokens=ground.context_limit(),
@@ -256,8 +257,11 @@ class TurnRun:
         compacted = await run_until(self.cancel, self._ground.compact(input_tokens, is_forced=is_overflow))
         if compacted is None:
             return None
+        messages = tuple(self._ground.history.messages)
+        if isinstance(messages[0], Summary):
+            self.spend(messages[0].usage)
         await self.channel.put(compacted)
-        return tuple(self._ground.history.messages)
+        return messages
 
     async def may_stop(self) -> str:
         """Asks the hooks whether the turn may end."""

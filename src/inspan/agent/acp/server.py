@@ -25,6 +25,7 @@ from inspan.agent.acp.shapes import (
     usage_of,
 )
 from inspan.agent.agent import Agent, AgentCreation
+from inspan.agent.cancelling import CancelSource, run_until
 from inspan.agent.commands import COMMANDS, command_in, run_command
 from inspan.agent.engine.contract import StopReason
 from inspan.agent.events import TurnEnded
@@ -62,6 +63,7 @@ class _Open:
     servers: ClientServers
     told_title: str = ""
     tasks: set[asyncio.Task[None]] = field(default_factory=set[asyncio.Task[None]])
+    commands: set[CancelSource] = field(default_factory=set[CancelSource])
 
 
 class AcpServer:
@@ -251,11 +253,7 @@ class AcpServer:
             and isinstance(content[0], TextContent)
             and (name := command_in(content[0].text))
         ):
-            text = await run_command(opened.agent, opened.session, name)
-            await self._update(
-                opened, {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": text}}
-            )
-            return {"stopReason": "end_turn", "usage": usage_of(Usage())}
+            return await self._command(opened, name)
         try:
             async with opened.session.prompt(content) as turn:
                 async for event in turn:
@@ -269,10 +267,26 @@ class AcpServer:
             raise
         raise RpcError(INTERNAL, "The turn ended without a word.")
 
+    async def _command(self, opened: _Open, name: str) -> Params:
+        source = CancelSource()
+        opened.commands.add(source)
+        try:
+            text = await run_until(source.signal, run_command(opened.agent, opened.session, name))
+        finally:
+            opened.commands.discard(source)
+        if text is None:
+            return {"stopReason": "cancelled", "usage": usage_of(Usage())}
+        await self._update(
+            opened, {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": text}}
+        )
+        return {"stopReason": "end_turn", "usage": usage_of(Usage())}
+
     def _cancel(self, params: Params) -> None:
         opened = self._open.get(str(params.get("sessionId")))
         if opened is not None:
             opened.session.cancel()
+            for source in tuple(opened.commands):
+                source.cancel()
 
     async def _ask(self, question: PermissionQuestion) -> Answer:
         params: Params = {
