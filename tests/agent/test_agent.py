@@ -31,7 +31,7 @@ from inspan.agent.events import (
 )
 from inspan.agent.permissions.values import PermissionMode
 from inspan.agent.tools.contract import ToolCallContext
-from inspan.agent.values import Diff, JsonObject, TextContent, ToolResult
+from inspan.agent.values import Diff, ImageContent, JsonObject, TextContent, ToolResult
 from inspan.model.errors import HarnessError, InspanError, PluginError, UsageError
 from support.agent_ground import allow, events_of, make_tool, open_agent, script, temporary_folder
 
@@ -279,6 +279,22 @@ def test_a_prompt_that_says_nothing_is_refused_before_anything_is_kept(folder: P
                 with pytest.raises(UsageError):
                     session.prompt(empty)
             assert session.transcript == ()
+
+    asyncio.run(story())
+
+
+def test_a_picture_that_no_provider_could_be_sent_is_refused_before_anything_is_kept(folder: Path) -> None:
+    async def story() -> None:
+        async with open_agent(folder) as agent:
+            session = await agent.new_session()
+            for data in ("abc", "é", "aGk"):
+                with pytest.raises(UsageError, match="no base64"):
+                    session.prompt(
+                        [TextContent(text="look"), ImageContent(media_type="image/png", data=data)]
+                    )
+            assert session.transcript == ()
+            picture = ImageContent(media_type="image/png", data="aGk=\n")
+            assert (await session.run([picture])).stop_reason is StopReason.END_TURN
 
     asyncio.run(story())
 

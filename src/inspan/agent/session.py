@@ -42,6 +42,7 @@ from inspan.agent.permissions.values import (
     Responder,
     Rule,
 )
+from inspan.agent.prompt_content import prompt_of
 from inspan.agent.registries import SessionTools, ToolRegistry
 from inspan.agent.sessions.history import History, title_of
 from inspan.agent.sessions.log import SessionLog
@@ -54,10 +55,9 @@ from inspan.agent.sessions.records import (
     SettingsKept,
 )
 from inspan.agent.sessions.shortening import CompactionLimits, Shortener
-from inspan.agent.text import clean_text
 from inspan.agent.tools.todo import PlanEntry
 from inspan.agent.turn import Instruct, Turn, TurnGround, TurnLimits, TurnRun
-from inspan.agent.values import Content, ImageContent, TextContent, ToolCall, Usage
+from inspan.agent.values import Content, ToolCall, Usage
 from inspan.model.errors import InspanError, UsageError
 
 __all__ = ["EFFORTS", "Session", "SessionGround", "SessionLimits"]
@@ -266,7 +266,7 @@ class Session:
             UsageError: `turn_running`, `session_closed`, or `invalid_argument` for an empty prompt.
         """
         self._check_free()
-        prompt = _prompt_of(content)
+        prompt = prompt_of(content)
         run = TurnRun(self._turns, prompt, self._closing.signal)
         self._run = run
 
@@ -459,16 +459,6 @@ class Session:
             for owned in self._tools.list()
             if owned.lease.is_alive
         )
-
-
-def _prompt_of(content: str | Sequence[Content]) -> tuple[Content, ...]:
-    parts: Sequence[Content] = (TextContent(text=content),) if isinstance(content, str) else content
-    cleaned = tuple(
-        TextContent(text=clean_text(part.text)) if isinstance(part, TextContent) else part for part in parts
-    )
-    if not any(isinstance(part, ImageContent) or part.text.strip() for part in cleaned):
-        raise UsageError("The prompt is empty.")
-    return cleaned
 
 
 def _closed() -> UsageError:

@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 import threading
 from pathlib import Path
 from typing import Any
@@ -379,3 +380,36 @@ def _is_there(pid: int) -> bool:
         return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:
         return False
+
+
+def test_long_outputs_of_two_commands_at_once_are_in_one_folder_which_goes_with_the_agent(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    spills = Spills()
+    make = tempfile.mkdtemp
+    paths: list[Path] = []
+    second = threading.Event()
+
+    def keep() -> None:
+        handle, path = spills.open_file("s_2")
+        os.close(handle)
+        paths.append(path)
+
+    other = threading.Thread(target=keep)
+
+    def make_slowly(prefix: str) -> str:
+        if other.ident is None:
+            other.start()
+            second.wait(0.2)  # for the other one to be here too, if nothing keeps it
+        else:
+            second.set()
+        return make(prefix=prefix)
+
+    monkeypatch.setattr(tempfile, "mkdtemp", make_slowly)
+    handle, path = spills.open_file("s_1")
+    os.close(handle)
+    other.join()
+    assert paths[0].parent.parent == path.parent.parent
+    spills.close()
+    assert not path.exists()
+    assert not paths[0].exists()

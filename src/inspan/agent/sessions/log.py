@@ -141,13 +141,19 @@ class FileLog:
             while written < len(data):
                 written += os.write(file, memoryview(data)[written:])
         except OSError as error:
-            os.ftruncate(file, self._size)
+            try:
+                os.ftruncate(file, self._size)
+            except OSError:  # what is added after half a line could not be read: nothing is
+                self.close()
             raise store_error(error) from None
         self._size += len(data)
 
     async def sync(self) -> None:
         """Returns when all that was appended is on the disk. See `SessionLog.sync`."""
-        file = os.dup(self._open_file())
+        try:
+            file = os.dup(self._open_file())
+        except OSError as error:
+            raise store_error(error) from None
         # The thread cannot be stopped: a cancelled caller leaves it to close its own copy.
         await asyncio.shield(asyncio.to_thread(_sync_and_close, file))
 
