@@ -181,6 +181,57 @@ def test_an_answer_that_comes_late_takes_nothing_that_was_typed(page: Page, held
     expect(page.get_by_text("Somebody else changed this record meanwhile.")).to_be_visible()
 
 
+def test_what_was_saved_before_closes_no_form_that_was_opened_since(page: Page) -> None:
+    page.get_by_role("link", name="Try this board").click()
+    page.get_by_role("button", name="Edit").click()
+    gate = Gate(page, "**/records/card_try", method="PATCH")
+    page.get_by_label("Note").fill("a whole thought")
+    page.get_by_role("button", name="Save").click()
+    gate.wait_for_one()
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="Edit").click()
+    page.get_by_label("Note").fill("half a thought")
+    gate.let_go()
+    expect(page.get_by_text("Saved.")).to_be_visible()
+    expect(page.get_by_label("Note")).to_have_value("half a thought")
+
+
+def test_what_was_done_before_closes_no_dialog_that_was_opened_since(page: Page) -> None:
+    page.get_by_role("link", name="Try this board").click()
+    gate = Gate(page, "**/api/ops/move-card")
+    dialog = page.get_by_role("dialog")
+    page.get_by_role("button", name="Move card").click()
+    dialog.get_by_label("List").select_option("Doing")
+    dialog.get_by_role("button", name="Move card").click()
+    gate.wait_for_one()
+    page.keyboard.press("Escape")
+    expect(dialog).to_be_hidden()
+    page.get_by_role("button", name="Move card").click()
+    dialog.get_by_label("List").select_option("Done")
+    gate.let_go()
+    expect(page.get_by_text("Move card is done.").or_(page.get_by_text("Move card: "))).to_be_visible()
+    expect(dialog.get_by_label("List")).to_have_value("list_done")
+
+
+def test_no_dialog_opens_over_a_place_that_did_not_ask_for_it(page: Page) -> None:
+    gate = Gate(page, "**/describe/**/clear-done*")
+    page.get_by_role("button", name="Clear done").click()
+    gate.wait_for_one()
+    page.get_by_role("link", name="Lists").click()
+    expect(page.get_by_role("heading", name="Lists")).to_be_visible()
+    asked: list[str] = []
+    page.on("request", lambda one: asked.append(one.url))
+    gate.let_go()
+    assert [one for one in asked if "/api/ops/" in one] == []
+    expect(page.get_by_role("dialog")).to_be_hidden()
+
+
+def test_a_change_is_seen_although_it_could_not_be_read_at_once(page: Page, here: Served) -> None:
+    page.route("**/cards/records?*", lambda route: route.abort(), times=1)
+    here.post(CARDS, {"title": "From the agent", "list": "list_doing"})
+    expect(page.get_by_role("region", name="Doing")).to_contain_text("From the agent")
+
+
 def test_what_is_wrong_stands_at_its_field_and_gets_the_keyboard(page: Page, here: Served) -> None:
     page.get_by_role("button", name="New", exact=True).click()
     page.get_by_label("Title").fill("x" * 201)
@@ -410,6 +461,21 @@ def shelf(folder: Path, *, is_other: bool) -> App:
         fields["room"] = text(max=40)
     app.module("m").entity("things", fields, seed=[{"id": "first", "name": "First"}])
     return app
+
+
+def test_a_list_goes_on_without_the_field_that_it_was_sorted_by(browser: Browser, tmp_path: Path) -> None:
+    with contextlib.ExitStack() as stack:
+        with serving(shelf(tmp_path, is_other=False)) as here:
+            window = stack.enter_context(open_window(browser, f"{here.url}/#/things"))
+            window.get_by_role("button", name="Note").click()
+            expect(window.get_by_role("columnheader", name="Note")).to_have_attribute(
+                "aria-sort", "ascending"
+            )
+            port = here.port
+        with serving(shelf(tmp_path, is_other=True), port=port):
+            expect(window.get_by_role("columnheader", name="Room")).to_be_visible()
+            expect(window.get_by_role("link", name="First")).to_be_visible()
+            window.goto("about:blank")
 
 
 @pytest.mark.requirement("P2")

@@ -64,7 +64,6 @@ class Gate:
 
     def __init__(self, page: Page, place: str, *, method: str = "") -> None:
         self._page = page
-        self._place = place
         self._method = method
         self._held: list[tuple[Route, APIResponse]] = []
         self._passing = 0
@@ -90,7 +89,7 @@ class Gate:
         """Gives the page the answer that was held first, and the time to do with it what it does."""
         self.wait_for_one()
         route, response = self._held.pop(0)
-        with self._page.expect_response(self._place) as heard:
+        with self._page.expect_response(lambda one: one.request == route.request) as heard:
             route.fulfill(response=response)
         heard.value.finished()
         for _ in range(5):
@@ -104,7 +103,12 @@ class Gate:
             route.continue_()
         elif self._is_open:
             self._passing += 1
-            route.fulfill(response=route.fetch())
+            route.fulfill(response=_answer_to(route))
             self._passing -= 1
         else:
-            self._held.append((route, route.fetch()))
+            self._held.append((route, _answer_to(route)))
+
+
+def _answer_to(route: Route) -> APIResponse:
+    # What a browser adds by itself says that a page of the same place asks, and is not among what Playwright sends.
+    return route.fetch(headers={**route.request.headers, "sec-fetch-site": "same-origin"})

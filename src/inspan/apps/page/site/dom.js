@@ -39,16 +39,20 @@ export function spoken(name) {
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
-/** Opens the dialog with a title and content, and gives how to close it. The keyboard stays inside, and goes back. */
+let dialogs = 0;
+
+/** Opens a dialog over whatever is there, and gives how to close it. The keyboard stays inside, and goes back. */
 export function openDialog(title, content, onclose) {
-  const dialog = document.getElementById("dialog");
   const before = document.activeElement;
-  dialog.replaceChildren(h("h2", { id: "dialog-title" }, title), content);
-  dialog.onclose = () => {
+  const id = `dialog-${++dialogs}`;
+  const dialog = h("dialog", { "aria-labelledby": id }, h("h2", { id }, title), content);
+  dialog.addEventListener("close", () => {
+    dialog.remove();
     if (before?.isConnected) before.focus();
     onclose?.();
-  };
-  if (!dialog.open) dialog.showModal();
+  });
+  document.body.append(dialog);
+  dialog.showModal();
   return () => dialog.close();
 }
 

@@ -5,8 +5,9 @@ import { editor, labelsFor } from "./values.js";
 import * as api from "./api.js";
 
 /**
- * A form over fields. `submit(values)` gives an answer of the app; `done(answer)` is called where it is good. What was
- * `typed` into a form before this one is there again, as far as a field is still what it was.
+ * A form over fields. `submit(values)` gives an answer of the app; `done(answer, isOpen)` is called where it is good,
+ * with whether the form is still to be seen: who gave it up meanwhile is elsewhere, and stays there. What was `typed`
+ * into a form before this one is there again, as far as a field is still what it was.
  */
 export function fieldsForm({ fields, values, typed = {}, known, word, submit, done, cancel, prefix, onlyChanged = false }) {
   const start = (name, field) => (typed[name]?.type === field.type ? typed[name].value : values[name]);
@@ -44,16 +45,13 @@ export function fieldsForm({ fields, values, typed = {}, known, word, submit, do
         return wrong([{ field: name, expected: "JSON" }], "");
       }
     }
-    button.disabled = true;
-    try {
-      const answer = await submit(sent);
-      if (answer.ok) done(answer);
-      else wrong(answer.value.violations ?? [], answer.value.message ?? "It did not work.");
-    } catch {
-      wrong([], "The app does not answer. Nothing was lost here: try again when it does.");
-    } finally {
-      button.disabled = false;
-    }
+    // Nothing is typed while it is on its way: it would be in neither what is sent nor what is shown next.
+    form.inert = true;
+    const answer = await submit(sent).catch(() => ({ ok: false, value: { message: "The app does not answer. Nothing was lost here: try again when it does." } }));
+    form.inert = false;
+    if (answer.ok) done(answer, form.isConnected);
+    else if (form.isConnected) wrong(answer.value.violations ?? [], answer.value.message ?? "It did not work.");
+    else note(answer.value.message ?? "It did not work.", true);
   }
 
   function clear() {
@@ -84,8 +82,20 @@ export function fieldsForm({ fields, values, typed = {}, known, word, submit, do
 
 export const writable = (entity) => Object.fromEntries(Object.entries(entity.fields).filter(([, field]) => !field.readOnly));
 
-/** Runs an operation: asks for its arguments, and before it destroys something. `done(result)` follows. */
-export async function runOperation(model, operation, { given = {}, done }) {
+const begun = new Set();
+
+/** Runs an operation: asks for its arguments, and before it destroys something. `done(result)` follows. Once at a time. */
+export async function runOperation(model, operation, how) {
+  if (begun.has(operation.name)) return;
+  begun.add(operation.name);
+  try {
+    await begin(model, operation, how);
+  } finally {
+    begun.delete(operation.name);
+  }
+}
+
+async function begin(model, operation, { given = {}, isHere, done }) {
   const open = Object.fromEntries(Object.entries(operation.params ?? {}).filter(([name]) => !(name in given)));
   const start = async (args) => {
     const path = `/api/ops/${encodeURIComponent(operation.name)}`;
@@ -99,7 +109,6 @@ export async function runOperation(model, operation, { given = {}, done }) {
     return answer;
   };
   const finish = (answer) => {
-    if (answer.isGivenUp) return;
     const result = answer.value.result;
     if (typeof result?.task === "string") {
       note("An agent was asked. How far it is stands under “Work for agents”.");
@@ -113,6 +122,7 @@ export async function runOperation(model, operation, { given = {}, done }) {
   if (!Object.keys(open).length) {
     try {
       const answer = await start({});
+      if (answer.isGivenUp) return;
       if (answer.ok) finish(answer);
       else note(answer.value.message, true);
     } catch {
@@ -121,9 +131,14 @@ export async function runOperation(model, operation, { given = {}, done }) {
     return;
   }
   const known = await labelsFor(model, open);
+  if (!isHere()) return;
   const form = fieldsForm({
     fields: open, values: {}, known, word: spoken(operation.name), prefix: "argument", submit: start, cancel: () => close(),
-    done: (answer) => { close(); finish(answer); },
+    done: (answer) => {
+      if (answer.isGivenUp) return;
+      close();
+      finish(answer);
+    },
   });
   const close = openDialog(spoken(operation.name), h("div", {}, operation.description && h("p", { class: "text" }, operation.description), form));
   form.querySelector("input, select, textarea")?.focus();

@@ -10,7 +10,7 @@ const MOST_COLUMNS = 6;
 const settings = new Map();
 
 /** The list of one entity. */
-export function listView({ model, put, go }, name) {
+export function listView({ model, put, go, isHere }, name) {
   const set = settings.get(name) ?? { search: "", sort: "", count: PAGE, layout: null };
   settings.set(name, set);
   let entity = null;
@@ -21,7 +21,9 @@ export function listView({ model, put, go }, name) {
   async function draw() {
     entity = await model.entity(name);
     const divider = divides(entity);
-    set.layout ??= divider && divider[1].type === "ref" ? "columns" : "table";
+    // What was chosen here before may be about a field that the app has no more.
+    if (!["id", ...Object.keys(entity.fields)].includes(set.sort.replace(/^-/, ""))) set.sort = "";
+    set.layout = !divider ? "table" : set.layout ?? (divider[1].type === "ref" ? "columns" : "table");
     const search = entity.label && h("input", {
       type: "search", id: "search", placeholder: `Search ${spoken(name).toLowerCase()}`, "aria-label": "Search", "data-key": "/", value: set.search,
       oninput: (event) => { set.search = event.target.value; set.count = PAGE; fill(); },
@@ -40,7 +42,8 @@ export function listView({ model, put, go }, name) {
 
   async function act(row) {
     const answer = await api.describe(`/${model.module(name).path}/${row.name}`);
-    if (answer.ok) await runOperation(model, answer.value, { done: fill });
+    if (!isHere()) return;
+    if (answer.ok) await runOperation(model, answer.value, { isHere, done: fill });
     else note(answer.value.message, true);
   }
 

@@ -23,7 +23,7 @@ class Model {
     if (!root.ok) throw new Error(root.value.message);
     const levels = await Promise.all(root.value.modules.map((one) => api.describe(`/${one.name}`)));
     this.modules = levels.map((one, number) => ({ ...root.value.modules[number], ...one.value }));
-    this.#entities.clear();
+    this.#entities = new Map();
     this.#entityModule.clear();
     for (const module of this.modules) for (const entity of module.entities ?? []) this.#entityModule.set(entity.name, { module, entity });
     return root.value.app;
@@ -34,13 +34,15 @@ class Model {
 
   /** One entity with its fields and operations. */
   async entity(name) {
-    if (!this.#entities.has(name)) {
+    const entities = this.#entities;
+    if (!entities.has(name)) {
       const { module, entity } = this.#entityModule.get(name);
       const answer = await api.describe(`/${module.path}/${name}`);
       if (!answer.ok) throw new Error(answer.value.message);
-      this.#entities.set(name, { ...answer.value, name, module: module.path, summary: entity.summary ?? "" });
+      // What was asked for before the app changed is not kept as what it declares now.
+      entities.set(name, { ...answer.value, name, module: module.path, summary: entity.summary ?? "" });
     }
-    return this.#entities.get(name);
+    return entities.get(name);
   }
 }
 
@@ -92,6 +94,7 @@ async function go() {
     put: (...children) => isHere() && (show(main, ...children), true),
     go: (hash) => { if (isHere()) location.hash = hash; },
     anew: go,
+    isHere,
   };
   try {
     if (entity === "-" || (!entity && !first)) view = tasksView(context);
@@ -168,7 +171,7 @@ function showKeys() {
 
 document.addEventListener("keydown", (event) => {
   const isTyping = /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName) && event.target.type !== "checkbox";
-  if (event.ctrlKey || event.metaKey || event.altKey || document.getElementById("dialog").open) return;
+  if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
   if (event.key === "Escape" && (!isTyping || event.target.type === "search")) {
     if (view?.back?.()) event.preventDefault();
     return;

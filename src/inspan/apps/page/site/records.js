@@ -46,7 +46,7 @@ export function newView(context, name) {
     form = fieldsForm({
       fields: writable(entity), values: {}, typed, known, word: "Save", cancel: back,
       submit: (values) => api.call("POST", api.records(name), values, { "Idempotency-Key": key }),
-      done: (answer) => { note(`${labelOf(entity, answer.value)} is saved.`); go(`#/${name}/${encodeURIComponent(answer.value.id)}`); },
+      done: (answer, isOpen) => { note(`${labelOf(entity, answer.value)} is saved.`); if (isOpen) go(`#/${name}/${encodeURIComponent(answer.value.id)}`); },
     });
     form.className = "panel";
     show(notice);
@@ -64,13 +64,14 @@ export function newView(context, name) {
 
 /** One record, read or edited. What is drawn is what was asked for last; what a person typed is not drawn over. */
 export function recordView(context, name, id) {
-  const { model, put, go } = context;
+  const { model, put, go, isHere } = context;
   let record = null;
   let form = null;
   let shape = "";
   let latest = 0;
   const notice = h("div", {});
 
+  /** Says whether the record was put there to be read. */
   async function draw() {
     const mine = ++latest;
     const entity = await model.entity(name);
@@ -87,7 +88,7 @@ export function recordView(context, name, id) {
     record = answer.value;
     const available = new Map((level.value.operations ?? []).map((one) => [one.name, one]));
     const rows = Object.entries(entity.fields).filter(([one]) => one !== entity.label);
-    put(crumb(name),
+    return put(crumb(name),
       h("div", { class: "head" }, h("h1", {}, labelOf(entity, record)), h("div", { class: "actions" },
         h("button", { type: "button", id: "edit", class: "main", "data-key": "e", onclick: () => edit(entity, known) }, "Edit"),
         h("button", { type: "button", id: "delete", class: "danger", onclick: () => remove(entity) }, "Delete"))),
@@ -117,7 +118,7 @@ export function recordView(context, name, id) {
     const why = `why-${one.name}`;
     return h("div", {},
       h("button", { type: "button", id: `act-${one.name}`, class: one.destructive ? "danger" : "", disabled: isBlocked, "aria-describedby": why,
-        onclick: () => runOperation(model, one, { given, done: draw }) }, spoken(one.name)),
+        onclick: () => runOperation(model, one, { given, isHere, done: draw }) }, spoken(one.name)),
       h("p", { class: "why", id: why }, isBlocked ? `Not now: ${row.blocked}.` : one.description ?? ""));
   }
 
@@ -127,12 +128,16 @@ export function recordView(context, name, id) {
   }
 
   function drawForm(entity, known, typed = {}) {
-    const stop = () => { form = null; show(notice); draw().then(() => document.getElementById("edit")?.focus()); };
+    const stop = async () => {
+      form = null;
+      show(notice);
+      if (await draw()) document.getElementById("edit")?.focus();
+    };
     shape = JSON.stringify(entity);
     form = fieldsForm({
       fields: writable(entity), values: record, typed, known, word: "Save", cancel: stop, onlyChanged: true,
       submit: (values) => (Object.keys(values).length ? api.call("PATCH", api.records(name, id), values) : { ok: true }),
-      done: () => { note("Saved."); stop(); },
+      done: (_answer, isOpen) => { note("Saved."); if (isOpen) stop(); },
     });
     form.className = "panel";
     show(notice);

@@ -15,7 +15,7 @@ export function labelsOf(model, entity) {
       const target = await model.entity(entity);
       const found = await api.list(entity, { perPage: 1000 });
       return new Map(found.items.map((one) => [one.id, labelOf(target, one)]));
-    })().catch(() => new Map()));
+    })().catch(() => { labels.delete(entity); return new Map(); }));
   return labels.get(entity);
 }
 
