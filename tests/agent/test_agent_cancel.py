@@ -14,11 +14,12 @@ from msgspec import structs
 from inspan.agent.cancelling import CancelSignal
 from inspan.agent.conversation import AssistantMessage, CallPart, Message, ToolMessage, UserMessage
 from inspan.agent.engine.contract import Retrying, StopReason
-from inspan.agent.events import PermissionAsked, TextDelta, ToolStarted, TurnEnded
-from inspan.agent.models.contract import ModelDefinition, ModelEvent, ModelRequest
+from inspan.agent.engine.loop import NOT_RUN_CALL
+from inspan.agent.events import PermissionAsked, TextDelta, ToolStarted, TurnEnded, UsageUpdated
+from inspan.agent.models.contract import ModelDefinition, ModelEvent, ModelRequest, PartDone, UsageSeen
 from inspan.agent.permissions.values import Answer, PermissionMode, PermissionQuestion
 from inspan.agent.tools.contract import ToolCallContext
-from inspan.agent.values import JsonObject, ToolResult
+from inspan.agent.values import JsonObject, ToolCall, ToolResult, Usage
 from support.agent_ground import QUICK, make_tool, open_agent, script, temporary_folder
 
 STORY = script(
@@ -205,6 +206,34 @@ def test_a_mode_that_is_changed_in_mid_turn_counts_from_the_next_call_on() -> No
             await session.close()
             again = await agent.resume_session(session.id)
             assert again.settings.permission_mode is PermissionMode.PLAN
+
+    with temporary_folder() as path:
+        asyncio.run(story(Path(path)))
+
+
+def test_a_call_that_had_not_begun_when_the_turn_was_cancelled_is_said_not_to_have_run() -> None:
+    async def story(folder: Path) -> None:
+        async with open_agent(folder, tools=[make_tool()]) as agent:
+            session = await agent.new_session()
+
+            class Cancelling:
+                id = "cancelling"
+
+                async def stream(
+                    self, request: ModelRequest, cancel: CancelSignal
+                ) -> AsyncIterator[ModelEvent]:
+                    yield PartDone(part=CallPart(call=ToolCall(id="c_1", tool="note", arguments={})))
+                    yield UsageSeen(usage=Usage(requests=1))
+
+            agent.register.model(Cancelling(), [ModelDefinition(id="m")])
+            await session.configure(model="cancelling:m")
+            async for event in (turn := session.prompt("Go.")):
+                if isinstance(event, UsageUpdated):  # the answer is kept, and its call is about to begin
+                    session.cancel()
+            assert (await turn.wait()).stop_reason is StopReason.CANCELLED
+            newest = session.transcript[-1]
+            assert isinstance(newest, ToolMessage)
+            assert newest.results[0].result.text == NOT_RUN_CALL
 
     with temporary_folder() as path:
         asyncio.run(story(Path(path)))

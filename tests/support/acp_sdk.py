@@ -46,6 +46,8 @@ class Person:
         self.is_asked.set()
         if self.answer is None:
             await self.never.wait()
+        if self.answer == "fails":
+            raise acp.RequestError.method_not_found("session/request_permission")
         if self.answer == "cancelled":
             return schema.RequestPermissionResponse(outcome=schema.DeniedOutcome(outcome="cancelled"))
         return schema.RequestPermissionResponse(

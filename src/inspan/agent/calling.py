@@ -25,7 +25,7 @@ from inspan.agent.audit.events import ToolExecution
 from inspan.agent.audit.sinks import AuditBus
 from inspan.agent.breaker import NUDGE, STOPPED, Breaker, Changes, Repetition
 from inspan.agent.cancelling import CancelSignal, CancelSource
-from inspan.agent.engine.loop import CANCELLED_CALL
+from inspan.agent.engine.loop import CANCELLED_CALL, NOT_RUN_CALL
 from inspan.agent.events import ToolCalled, ToolEnded, ToolProgressed, ToolStarted
 from inspan.agent.faults import fault_name, is_fault
 from inspan.agent.hook_events import PostTool, PreTool, ToolError
@@ -405,7 +405,5 @@ def _refused(text: str) -> _Ended:
 
 def _cancelled(duration_s: float = 0.0) -> _Ended:
     if not duration_s:
-        return _Ended(
-            result=ToolResult.error("This call was not run: the turn was cancelled."), outcome="cancelled"
-        )
+        return _Ended(result=ToolResult.error(NOT_RUN_CALL), outcome="cancelled")
     return _Ended(result=ToolResult.error(CANCELLED_CALL), outcome="cancelled", duration_s=duration_s)

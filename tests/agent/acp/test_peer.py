@@ -21,6 +21,7 @@ class Ground:
         self.reader = asyncio.StreamReader(limit=LONGEST_LINE_BYTES)
         self.begun = asyncio.Event()
         self.noticed: list[Params] = []
+        self.is_broken = False
         self.peer = Peer(
             self.reader,
             self._write,
@@ -29,6 +30,8 @@ class Ground:
         )
 
     async def _write(self, line: bytes) -> None:
+        if self.is_broken:
+            raise BrokenPipeError
         async with self.wrote:
             self.out.append(json.loads(line))
             self.wrote.notify_all()
@@ -156,5 +159,17 @@ def test_a_question_of_ours_is_answered_refused_or_left_when_the_other_side_goes
         ground.reader.feed_eof()
         with pytest.raises(PeerGone):
             await left
+
+    on_ground(story)
+
+
+def test_a_question_that_cannot_be_written_any_more_waits_for_nobody() -> None:
+    async def story(ground: Ground) -> None:
+        before = asyncio.create_task(ground.peer.ask("m", {}))
+        await ground.written(1)
+        ground.is_broken = True
+        for question in (asyncio.create_task(ground.peer.ask("m", {})), before):
+            with pytest.raises(PeerGone):
+                await question
 
     on_ground(story)

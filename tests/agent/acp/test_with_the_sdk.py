@@ -135,6 +135,17 @@ def test_what_a_person_answers_is_done_and_an_always_is_remembered(
     with_sdk(tmp_path, story, tools=[make_tool("put", work)])
 
 
+def test_a_question_that_the_client_cannot_put_is_no_answer_of_a_person(tmp_path: Path) -> None:
+    async def story(client: Any, person: Person) -> None:
+        person.answer = "fails"
+        session = await client.new_session(cwd=str(tmp_path / "work"), mcp_servers=[])
+        call = script('call put {"text": "x"}', "---", "say $result")
+        await client.prompt(session_id=session.session_id, prompt=text(call))
+        assert "could not be put" in person.said()
+
+    with_sdk(tmp_path, story, tools=[make_tool("put")])
+
+
 def test_a_cancel_ends_the_turn_in_the_stream_and_in_a_question(tmp_path: Path) -> None:
     async def story(client: Any, person: Person) -> None:
         session = await client.new_session(cwd=str(tmp_path / "work"), mcp_servers=[])

@@ -1,5 +1,6 @@
 """The `read` tool: lines, bounds, pictures, and what it will not show."""
 
+import asyncio
 import base64
 import json
 import os
@@ -8,9 +9,10 @@ from typing import Any
 
 import pytest
 
+from inspan.agent.cancelling import CancelSource
 from inspan.agent.tools.reading import read_tool
 from inspan.agent.values import ImageContent, ToolResult
-from support.agent_tools import make_ground, run_tool
+from support.agent_tools import call_context, call_tool, make_ground, run_tool
 
 PNG = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
@@ -150,3 +152,22 @@ def test_a_call_says_what_it_is_and_where(tmp_path: Path) -> None:
     assert [one.path for one in tool.locations({"path": "link"}, tmp_path)] == [str(tmp_path / "real")]
     assert tool.locations({"path": "../.."}, tmp_path) == ()
     assert tool.locations({"path": 3}, tmp_path) == ()
+
+
+def test_a_cancel_ends_the_reading_of_a_file_that_has_no_end_to_wait_for(tmp_path: Path) -> None:
+    with (tmp_path / "file").open("wb") as file:
+        file.write(b"line\n" * 2_000)
+        file.truncate(1 << 38)
+
+    async def story() -> ToolResult:
+        source = CancelSource()
+        call = call_context(tmp_path, cancel=source.signal)
+        reading = asyncio.create_task(
+            call_tool(read_tool(make_ground()), call, path="file", start_line=1_000_000)
+        )
+        await asyncio.sleep(0)
+        source.cancel()
+        async with asyncio.timeout(20):
+            return await reading
+
+    assert asyncio.run(story()).text == "The call was cancelled."

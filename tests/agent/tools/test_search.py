@@ -317,6 +317,20 @@ def test_ripgrep_and_our_own_program_find_the_same(
         shutil.rmtree(top)
 
 
+def test_of_a_file_with_very_many_matches_all_are_counted_and_no_more_are_kept_than_can_be_shown(
+    program: str, tmp_path: Path
+) -> None:
+    (tmp_path / "file").write_text("needle\n" * 120_000)
+    query = SearchQuery(
+        root=str(tmp_path), start=str(tmp_path), name="", pattern="needle", is_literal=True, ignores_case=False,
+        context=0, takes_ignored=False,
+    )  # fmt: skip
+    found: list[Finding] = []
+    run_search(query, program, threading.Event(), lambda one: not found.append(one))
+    assert [(one.matches, len(one.lines)) for one in found] == [(120_000, 100_000)]
+    assert search(program, tmp_path, "needle", output="count").text == "file: 120000"
+
+
 def test_a_search_that_cannot_be_made_says_so(tmp_path: Path) -> None:
     query = SearchQuery(
         root=str(tmp_path), start=str(tmp_path / "gone"), name="", pattern="x", is_literal=False, ignores_case=False,

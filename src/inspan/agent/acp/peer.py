@@ -93,10 +93,7 @@ class Peer:
                 if line.strip():
                     await self._take(line)
         finally:
-            self._is_gone = True
-            for future in self._waiting.values():
-                if not future.done():
-                    future.set_exception(PeerGone())
+            self._lose()
             tasks = list(self._running.values())
             for task in tasks:
                 task.cancel()
@@ -242,7 +239,14 @@ class Peer:
             try:
                 await self._write(line)
             except (ConnectionError, BrokenPipeError):
-                self._is_gone = True
+                self._lose()
+
+    def _lose(self) -> None:
+        """The other side takes nothing any more, so that no answer of it is waited for."""
+        self._is_gone = True
+        for future in self._waiting.values():
+            if not future.done():
+                future.set_exception(PeerGone())
 
 
 def _key(id: object) -> str:

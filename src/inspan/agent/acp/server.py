@@ -12,7 +12,7 @@ import msgspec
 
 from inspan import __version__
 from inspan.agent.acp.client_servers import ClientServer, ClientServers, servers_in
-from inspan.agent.acp.peer import INTERNAL, INVALID_PARAMS, Params, Peer, PeerGone, RpcError
+from inspan.agent.acp.peer import INTERNAL, INVALID_PARAMS, Params, Peer, RpcError
 from inspan.agent.acp.replay import replay
 from inspan.agent.acp.settings import config_options, modes_of, read_option
 from inspan.agent.acp.shapes import (
@@ -294,10 +294,8 @@ class AcpServer:
             "toolCall": permission_of(question),
             "options": list(PERMISSION_OPTIONS),
         }
-        try:
-            return answer_of(await self._peer.ask("session/request_permission", params))
-        except (RpcError, PeerGone):
-            return Answer.DENY_ONCE
+        # That the question could not be put is no person's answer: the engine denies then, and says so.
+        return answer_of(await self._peer.ask("session/request_permission", params))
 
     # What all of them use
 

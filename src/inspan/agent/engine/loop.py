@@ -35,10 +35,13 @@ from inspan.agent.models.failure import FailureKind, ModelFailure
 from inspan.agent.values import TextContent, ToolCall, ToolResult, Usage
 from inspan.model.errors import HarnessError
 
-__all__ = ["CANCELLED_CALL", "EngineLimits", "TurnLoop"]
+__all__ = ["CANCELLED_CALL", "NOT_RUN_CALL", "EngineLimits", "TurnLoop"]
 
 CANCELLED_CALL = "This call was cancelled. It may have done some of its work."
 """What a call's result says when the turn was cancelled before the call ended."""
+
+NOT_RUN_CALL = "This call was not run: the turn was cancelled."
+"""What a call's result says when the turn was cancelled before the call began."""
 
 
 class EngineLimits(Struct, frozen=True, kw_only=True):
@@ -172,7 +175,8 @@ class _Turn:
             )
         if self._ports.cancel.is_set:
             if calls and not is_partial:
-                await self._record(_results(calls, {}))
+                not_run = ToolResult.error(NOT_RUN_CALL)
+                await self._record(_results(calls, {call.id: not_run for call in calls}))
             return self._ended(StopReason.CANCELLED)
         if answer.failure is not None:
             return self._failed(answer.failure)

@@ -107,7 +107,7 @@ class Decision(Struct, frozen=True, kw_only=True):
     Attributes:
         is_allowed: Whether the call may run.
         reason: Why, as a stable word: `read_only`, `session_local`, `rule`, `mode`, `answer`, `no_responder`,
-            `timeout`, `plan_mode`, `cancelled`.
+            `timeout`, `responder_failed`, `plan_mode`, `cancelled`.
         message: The same for the model, in a sentence; empty when allowed.
     """
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import os
+import threading
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Annotated, BinaryIO
@@ -52,7 +53,7 @@ def read_tool(ground: Ground) -> Tool:
     @telling_problems
     async def execute(arguments: JsonObject, call: ToolCallContext) -> ToolResult:
         wanted = arguments_of(ReadArguments, arguments)
-        return await run_blocking(call, lambda _: _read(ground, wanted, call))
+        return await run_blocking(call, lambda stop: _read(ground, wanted, call, stop))
 
     return Tool(
         name="read",
@@ -66,7 +67,7 @@ def read_tool(ground: Ground) -> Tool:
     )
 
 
-def _read(ground: Ground, wanted: ReadArguments, call: ToolCallContext) -> ToolResult:
+def _read(ground: Ground, wanted: ReadArguments, call: ToolCallContext, stop: threading.Event) -> ToolResult:
     confinement = ground.confinement(call)
     place = confinement.find(wanted.path)
     _explain_absence(confinement, place)
@@ -83,7 +84,7 @@ def _read(ground: Ground, wanted: ReadArguments, call: ToolCallContext) -> ToolR
             if decode_text(head[:4]).mark:
                 raise ToolProblem(f"{place.shown} has {size:,} bytes, too many for a text in its encoding.")
             file.seek(0)
-            return _streamed(file, wanted, size)
+            return _streamed(file, wanted, size, stop)
         data = head + file.read(LARGEST_TEXT_BYTES + 1)
     ground.ledger.note(call.session_id, place.path, fingerprint(data))
     return _whole(decode_text(data), wanted)
@@ -110,8 +111,8 @@ def _whole(kept: FileText, wanted: ReadArguments) -> ToolResult:
     return ToolResult.of_text("\n".join([*shown, *([f"[{'; '.join(notes)}]"] if notes else [])]))
 
 
-def _streamed(file: BinaryIO, wanted: ReadArguments, size: int) -> ToolResult:
-    lines = islice(_lines_of(file), wanted.start_line - 1, None)
+def _streamed(file: BinaryIO, wanted: ReadArguments, size: int, stop: threading.Event) -> ToolResult:
+    lines = islice(_lines_of(file, stop), wanted.start_line - 1, None)
     shown, count = _numbered(islice(lines, wanted.max_lines), wanted.start_line)
     if not count:
         raise ToolProblem("The file has fewer lines than that.")
@@ -122,11 +123,15 @@ def _streamed(file: BinaryIO, wanted: ReadArguments, size: int) -> ToolResult:
     )
 
 
-def _lines_of(file: BinaryIO) -> Iterator[str]:
+def _lines_of(file: BinaryIO, stop: threading.Event) -> Iterator[str]:
     while piece := file.readline(_LINE_CHARS * 4 + 1):
         line = piece
         while piece and not piece.endswith(b"\n"):
+            if stop.is_set():  # the file may have more than anybody waits for
+                raise ToolProblem("The call was cancelled.")
             piece = file.readline(1024 * 1024)  # the rest of a line that is cut anyway
+        if stop.is_set():
+            raise ToolProblem("The call was cancelled.")
         yield line.decode("utf-8", "replace").rstrip("\n")
 
 

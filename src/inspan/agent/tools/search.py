@@ -148,7 +148,7 @@ class _Results:
                 self._say(shown)
                 self._left -= 1
             case "count":
-                self._say(f"{shown}: {sum(line.is_match for line in finding.lines)}")
+                self._say(f"{shown}: {finding.matches}")
                 self._left -= 1
             case "lines":
                 self._say_lines(shown, finding)

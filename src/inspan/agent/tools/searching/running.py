@@ -26,6 +26,8 @@ LARGEST_FILE_BYTES = 10 * 1024 * 1024
 
 _LIMIT_S = 60.0
 _LONGEST_RECORD_BYTES = 64 * 1024 * 1024
+_MOST_LINES_OF_A_FILE = 100_000
+"""More than a search can show; the others of a file are counted alone."""
 _TOOLS = Path(__file__).resolve().parents[1]
 _BOOT = (
     "import json,sys; sys.path.append(sys.argv[1]); from searching.program import main;"
@@ -66,10 +68,17 @@ class FoundLine(Struct, frozen=True, kw_only=True):
 
 
 class Finding(Struct, frozen=True, kw_only=True):
-    """What one file has; its path is relative to the start, and may hold surrogates."""
+    """What one file has.
+
+    Attributes:
+        path: Relative to the start; may hold surrogates.
+        lines: The first 100,000 of its lines that match or are near a match.
+        matches: How many lines match.
+    """
 
     path: str
     lines: tuple[FoundLine, ...]
+    matches: int
 
 
 class SearchFailed(Exception):
@@ -128,6 +137,7 @@ class _Reader:
         self._rest = bytearray()
         self._path: str | None = None
         self._lines: list[FoundLine] = []
+        self._matches = 0
         self.has_taken = False
         self.is_enough = False
         self.said = ""
@@ -176,16 +186,20 @@ class _Reader:
         path = data.path.text().removeprefix("./") if data.path is not None else ""
         if record.type in ("match", "context") and data.lines is not None:
             if path != self._path:
-                self._path, self._lines = path, []
+                self._path, self._lines, self._matches = path, [], 0
+            self._matches += record.type == "match"
+            if len(self._lines) >= _MOST_LINES_OF_A_FILE:
+                return
             text = data.lines.text().removesuffix("\n").removesuffix("\r")
             self._lines.append(
                 FoundLine(number=data.line_number or 0, text=text, is_match=record.type == "match")
             )
         elif record.type == "end":
-            lines, self._lines, self._path = tuple(self._lines), [], None
+            lines, matches = tuple(self._lines), self._matches
+            self._path, self._lines, self._matches = None, [], 0
             if lines and data.binary_offset is None:
                 self.has_taken = True
-                if not self._take(Finding(path=path, lines=lines)):
+                if not self._take(Finding(path=path, lines=lines, matches=matches)):
                     self._end_it()
 
     def _end_it(self) -> None:
