@@ -11,9 +11,10 @@ import pytest
 
 from inspan.host import HarnessHost
 from inspan.model.errors import UsageError
-from inspan.model.plan import Attempt, LaunchPlan, LaunchRequest
+from inspan.model.plan import Attempt, LaunchPlan, LaunchRequest, TransportSettings
 from inspan.model.posture import Approvals, Posture, Sandbox
 from inspan.model.session import Provenance, SessionReference
+from inspan.seats.launch_folder import harness_environment
 from support.harness_folders import add_harness, add_program, manifest_text
 
 
@@ -186,7 +187,46 @@ def test_a_mode_with_a_program_of_its_own_starts_that(tmp_path: Path) -> None:
     found = plan(tmp_path, "claude-code")
 
     assert found.program == str(tmp_path / "bin/claude-agent-acp")
-    assert found.strip == ("CLAUDECODE", "CLAUDE_CODE_SESSION_ID")
+    assert "CLAUDECODE" in found.strip
+
+
+MARKS = {
+    "claude-code": (
+        "CLAUDECODE CLAUDE_CODE_SESSION_ID CLAUDE_CODE_SESSION_ATTENDED CLAUDE_CODE_CHILD_SESSION CLAUDE_PID"
+        " CLAUDE_CODE_CHILD_NOTES_DIR CLAUDE_CODE_ENTRYPOINT CLAUDE_CODE_MESSAGING_SOCKET"
+        " CLAUDE_CODE_MESSAGING_TOKEN CLAUDE_ENV_FILE"
+    ),
+    "qwen": (
+        "QWEN_CODE_SESSION_ID QWEN_CODE_PROMPT_ID QWEN_CODE_AGENT_ID QWEN_CODE_LAUNCHER_PID"
+        " QWEN_CODE_NO_RELAUNCH QWEN_CODE_MESSAGING_SOCKET QWEN_CODE_MESSAGING_TOKEN"
+        " QWEN_CODE_PRIVATE_RELAUNCH_ENV_PROVENANCE"
+    ),
+    "gemini": "GEMINI_SESSION_ID GEMINI_CLI_NO_RELAUNCH",
+}
+"""What a harness was recorded to put around its own hooks and tools: marks of that one session."""
+KEPT = {
+    "claude-code": ("CLAUDE_CONFIG_DIR", "CLAUDE_CODE_OAUTH_TOKEN", "CLAUDE_CODE_USE_BEDROCK"),
+    "qwen": ("QWEN_HOME",),
+    "gemini": ("GEMINI_API_KEY", "GEMINI_CLI_TRUST_WORKSPACE"),
+}
+
+
+@pytest.mark.requirement("L16")
+@pytest.mark.parametrize("harness", MARKS)
+def test_a_harness_started_from_within_itself_is_not_handed_the_marks_of_that_session(
+    tmp_path: Path, harness: str
+) -> None:
+    manifest = HarnessHost(tmp_path, environ={}).registry.manifest(harness)
+    around = dict.fromkeys((*MARKS[harness].split(), *KEPT[harness]), "x")
+    for name, mode in manifest.modes.items():
+        launch = LaunchPlan(
+            program="x",
+            arguments=(),
+            cwd="/",
+            settings=TransportSettings(workspace="/"),
+            strip=mode.environment.strip,
+        )
+        assert set(harness_environment(around, launch, {})) == set(KEPT[harness]), name
 
 
 @pytest.mark.requirement("H-A19")
