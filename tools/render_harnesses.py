@@ -35,8 +35,9 @@ its quirks. `inspan harness show ID` prints the same for the harnesses of your h
 How well a claim is backed: **proved** by a run or a recording of one, **probed** by asking the installed program, or
 *declared*: said by somebody, and not tried. `?` is unknown, and never counts as a yes. *Tried with* is the range of
 versions of the mode's program that was tried; nothing means that none was. *Asks by* is by what it is known that a person
-owes an answer: a message of a **protocol**, the **output** of a run, or **title** and **screen**, where there is no signal
-and the console itself is looked at; `?` where nothing is known of it. *Checked on* is the day on which it was
+owes an answer: a message of a **protocol**, the **output** of a one-shot run, which tells what was denied, or **title** and
+**screen**, where there is no signal and the console itself is looked at; `?` where nothing is known of it. A run that *asks
+nobody* tells no denial either: what it may not do is refused to the model, or not offered. *Checked on* is the day on which it was
 run or asked last. *Postures* are what a seat may do unasked there, with the sandbox where there is one; any other is refused
 before launch.
 
@@ -101,9 +102,12 @@ def _row(manifest: Manifest, name: str, mode: ModeManifest) -> str:
 
 
 def _asks_by(mode: ModeManifest) -> str:
+    found = ", ".join(read_signals(mode).needs_input)
+    if mode.transport == "headless":
+        return found or "asks nobody"
     if mode.capabilities.permission_report.support is Support.UNSUPPORTED:
         return "asks nothing"
-    return ", ".join(read_signals(mode).needs_input) or "?"
+    return found or "?"
 
 
 def _shown(claim: Claim) -> str:

@@ -233,6 +233,9 @@ def test_activity_and_needs_input_are_told_by_signals_of_their_own() -> None:
     assert signals("gemini") == Signals(activity=("title", "screen"), needs_input=("title", "screen"))
     assert signals("codex", "acp") == Signals(activity=("protocol",), needs_input=("protocol",))
     assert signals("goose") == Signals()
+    # A one-shot run owes nobody an answer; by its output it is known that something was denied, where it says so.
+    assert signals("opencode", "headless") == Signals(activity=("output",), needs_input=("output",))
+    assert signals("codex", "headless") == Signals(activity=("output",), needs_input=())
     manifest = load_manifest(ROOT / "pi").modes["terminal"].capabilities
     assert manifest.activity.is_supported
     assert not manifest.permission_report.is_supported

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from inspan.model.evidence import Source
@@ -108,6 +109,24 @@ def test_an_id_that_core_chose_counts_once_the_turn_is_done_and_the_harness_name
     assert session.body == SessionReady(session_id="u-1", how=OpenedHow.NEW)
     (only,) = ended(HarnessEnd(exit_code=1), b"words\n", headless=chosen, session="u-1")
     assert answer_of((only,)).outcome is TurnOutcome.FAILED
+
+
+@pytest.mark.requirement("H-A26", "H-D2")
+@pytest.mark.parametrize(
+    ("how", "named", "sessions"),
+    [("good", (), ["u-1"]), ("good", (line("init", session="own"),), ["own"]), ("bad", (), [])],
+)
+def test_an_id_that_core_chose_counts_too_where_a_record_says_that_the_turn_is_done(
+    how: str, named: tuple[bytes, ...], sessions: list[str]
+) -> None:
+    chosen = msgspec.structs.replace(RULES, chooses_session=True)
+    machine = HeadlessMachine(settings(chosen, session="u-1"))
+    machine.start()
+    machine.prompt("d1", "hello")
+    reports = machine.feed(b"".join((*named, line("end", how=how)))).reports
+    assert [one.body.session_id for one in reports if isinstance(one.body, SessionReady)] == sessions
+    assert isinstance(reports[-1].body, PromptAnswered)
+    assert reports[-1].session == (sessions[0] if sessions else None)
 
 
 def test_an_end_before_any_prompt_says_nothing() -> None:

@@ -88,7 +88,8 @@ class HeadlessSettings(
             machine can read the arguments of a process, and the system limits their length (128 KiB on Linux).
         prompt_option: What stands in front of the prompt within that argument, such as `--query=`, so that a
             prompt which begins with a dash is no option.
-        output: `records` is one JSON object a line; `text` is the answer itself.
+        output: `records` is one JSON object a line; `document` is one JSON object over many lines, a record that
+            comes with the run's end; `text` is the answer itself.
         kind: Where a record says of what kind it is.
         lines: What lines of plain text mean.
         records: The rules. Where none of them `ends` the turn, the process's exit does.
@@ -102,7 +103,7 @@ class HeadlessSettings(
 
     prompt: Literal["stdin", "argument"] = "stdin"
     prompt_option: str = ""
-    output: Literal["records", "text"] = "records"
+    output: Literal["records", "document", "text"] = "records"
     kind: Path = "type"
     lines: tuple[LineRule, ...] = ()
     records: tuple[RecordRule, ...] = ()

@@ -25,7 +25,7 @@ def check_headless(mode: ModeManifest, at: str) -> Iterator[Fault]:
     settings, here = mode.headless, f"{at}.headless"
     if settings.output == "text" and settings.records:
         yield Fault(key_path=f"{here}.records", problem="reads records", expected="none: the output is text")
-    elif settings.output == "records" and not settings.records:
+    elif settings.output != "text" and not settings.records:
         yield Fault(key_path=f"{here}.records", problem="is empty", expected="rules, or output = 'text'")
     if settings.prompt_option and settings.prompt != "argument":
         yield Fault(

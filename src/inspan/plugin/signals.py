@@ -29,7 +29,8 @@ class Signals(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         activity: By what it is known that work begins and ends; empty where by nothing.
-        needs_input: By what it is known that an answer is owed; empty where by nothing.
+        needs_input: By what it is known that an answer is owed, or in a one-shot run that something was denied since
+            nobody could be asked; empty where by nothing.
     """
 
     activity: tuple[Signal, ...] = ()
@@ -52,13 +53,17 @@ def read_signals(mode: ModeManifest) -> Signals:
                 needs_input=_of(rules, "needs_input"),
             )
         case "headless":
-            signal: Signal = "output"
+            # Nobody can be asked there: what is owed is told, if at all, by the denials in its output.
+            tells_denials = any(rule.denial is not None for rule in mode.headless.records)
+            return Signals(
+                activity=("output",) if claims.activity.is_supported else (),
+                needs_input=("output",) if tells_denials else (),
+            )
         case _:
-            signal = "protocol"
-    return Signals(
-        activity=(signal,) if claims.activity.is_supported else (),
-        needs_input=(signal,) if claims.permission_report.is_supported else (),
-    )
+            return Signals(
+                activity=("protocol",) if claims.activity.is_supported else (),
+                needs_input=("protocol",) if claims.permission_report.is_supported else (),
+            )
 
 
 def read_limit_signals(manifest: Manifest, mode: ModeManifest) -> tuple[LimitSignal, ...]:

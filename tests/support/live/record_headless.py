@@ -28,14 +28,15 @@ from inspan.model.session import Provenance, SessionReference
 from inspan.plugin.manifest_file import load_manifest
 from inspan.plugin.planning import build_plan
 from inspan.plugin.programs import FoundProgram
-from support.live import cline, copilot, hermes, kimi, vibe
+from support.live import cline, copilot, hermes, kimi, openclaw, vibe
 from support.live.netns import Namespace, open_namespace
 from support.live.target import ReadyTarget, Target, open_target
 
 __all__ = ["CASES", "TARGETS", "Case", "record"]
 
 TARGETS: dict[str, Target] = {
-    target.pin: target for target in (cline.TARGET, copilot.TARGET, hermes.TARGET, kimi.TARGET, vibe.TARGET)
+    target.pin: target
+    for target in (cline.TARGET, copilot.TARGET, hermes.TARGET, kimi.TARGET, openclaw.TARGET, vibe.TARGET)
 }
 MISSING_SESSION = "00000000-0000-4000-8000-000000000000"
 
@@ -68,7 +69,7 @@ CASES: dict[str, Case] = {
     "tool-bypass": Case(prompt="TOOLSHELL [cmd=echo unasked > unasked.txt]"),
     "write-bypass": Case(prompt="TOOLWRITE [path=written.txt]"),
     "quota": Case(prompt="QUOTA please", timeout_s=40.0),
-    "authfail": Case(prompt="AUTHFAIL please"),
+    "authfail": Case(prompt="AUTHFAIL please", timeout_s=180.0),
     "hang": Case(prompt="HANG please", timeout_s=25.0),
     "stopped": Case(prompt="SLOW [words=600] [interval=0.2]", timeout_s=6.0),
     "noauth": Case(prompt="PLAIN please", is_set_up=False),
@@ -205,6 +206,7 @@ def _read(file: IO[bytes], ready: ReadyTarget) -> str:
 def _neutral(text: str, ready: ReadyTarget) -> str:
     """The text without what is this machine's alone; where a name is replaced, the other columns may move."""
     text = text.replace(str(ready.installed.folder), "/opt/bin").replace(str(ready.arena.root), "/demo")
+    text = text.replace(str(ready.installed.folder.parent), "/opt/lib/node_modules")
     text = text.replace(str(Path(sys.executable).parent), "/usr/bin")
     return text.replace(f":{ready.arena.model.port}", ":8099")
 

@@ -11,7 +11,11 @@ __all__ = ["Asked", "Json", "Tool", "members", "object_at", "text_of", "without_
 
 Json = dict[str, Any]
 
-_REMINDER = re.compile(r"<(system-reminder|environment_context|environment_details)>.*?</\1>", re.DOTALL)
+_REMINDER = re.compile(
+    r"<(system-reminder|environment_context|environment_details)>.*?</\1>"
+    r"|<<<BEGIN_OPENCLAW_INTERNAL_CONTEXT>>>.*?<<<END_OPENCLAW_INTERNAL_CONTEXT>>>",
+    re.DOTALL,
+)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -29,6 +29,8 @@ def end_by_record(saying: Saying, rule: EndRule, place: Place) -> None:
     if saying.state.phase != "prompted":
         return
     outcome, error, reason = read_end(rule, place, saying.state.error)
+    if outcome is TurnOutcome.COMPLETED:
+        _confirm_session(saying)
     _answer(saying, outcome, reason, error, Source.PROTOCOL, "ends")
 
 

@@ -12,6 +12,7 @@ from inspan.transports.acp.lines import LineReader
 from inspan.transports.machine import HarnessEnd, Outgoing, Step
 from inspan.transports.records.lines import quoted, read_record
 
+from .document import DocumentReader, read_document
 from .ending import end_by_exit
 from .lines import take_line
 from .records import take_record
@@ -35,7 +36,7 @@ class HeadlessMachine:
     def __init__(self, settings: TransportSettings, *, snapshot: bytes | None = None) -> None:
         state = HeadlessState() if snapshot is None else read_state(snapshot)
         self._saying = Saying(settings, state)
-        self._lines = LineReader(settings.frame_cap_bytes, is_discarding=state.is_discarding)
+        self._lines = _reader(settings, state)
 
     def start(self) -> Step:
         """Says that it takes its prompt."""
@@ -52,7 +53,8 @@ class HeadlessMachine:
         for line in lines:
             if line is None:
                 cap_bytes = saying.settings.frame_cap_bytes
-                message = f"A line is over the cap of {cap_bytes} bytes and was dropped."
+                what = "The output" if isinstance(self._lines, DocumentReader) else "A line"
+                message = f"{what} is over the cap of {cap_bytes} bytes and was dropped."
                 saying.fault("frame_too_large", message, is_fatal=True)
             else:
                 self._take_line(line, newline="\n")
@@ -62,9 +64,11 @@ class HeadlessMachine:
         return saying.end_step(consumed=used)
 
     def finish(self) -> Step:
-        """Reads a last line that lacks only its newline; reports one that was cut."""
+        """Reads a last line that lacks only its newline, or the whole document; reports what was cut."""
         rest = self._lines.take_rest()
-        if rest.strip():
+        if isinstance(self._lines, DocumentReader):
+            self._take_document(rest)
+        elif rest.strip():
             self._take_line(rest, newline="")
         return self._saying.end_step(consumed=len(rest))
 
@@ -113,7 +117,7 @@ class HeadlessMachine:
         saying = self._saying
         saying.end_step()
         saying.state = read_state(snapshot)
-        self._lines = LineReader(saying.settings.frame_cap_bytes, is_discarding=saying.state.is_discarding)
+        self._lines = _reader(saying.settings, saying.state)
 
     def _take_line(self, line: bytes, *, newline: str) -> None:
         saying = self._saying
@@ -135,6 +139,19 @@ class HeadlessMachine:
         else:
             saying.fault("truncated", f"The output ends within a line: {quoted(stripped)}")
 
+    def _take_document(self, output: bytes) -> None:
+        saying = self._saying
+        around, record, text = read_document(output)
+        for line in around:
+            take_line(saying, line.decode("utf-8", "replace"))
+            saying.noise(line)
+        if is_too_deep(text):
+            saying.fault("bad_message", f"The output nests deeper than {DEPTH_CAP}: {quoted(text)}")
+        elif record is not None:
+            take_record(saying, record)
+        elif text:
+            saying.fault("truncated", f"The output is no whole JSON object: {quoted(text)}")
+
     def _take_words(self, words: str) -> None:
         saying = self._saying
         meaning = take_line(saying, words.strip())
@@ -148,3 +165,8 @@ class HeadlessMachine:
             saying.state.has_spoken = True
             saying.is_changed = True
         saying.report(MessageChunk(role="agent", text=words), "text")
+
+
+def _reader(settings: TransportSettings, state: HeadlessState) -> LineReader | DocumentReader:
+    kind = DocumentReader if settings.headless.output == "document" else LineReader
+    return kind(settings.frame_cap_bytes, is_discarding=state.is_discarding)
