@@ -17,6 +17,7 @@ import msgspec
 
 from inspan.model.errors import ManifestError
 from inspan.model.screen_rules import Sign
+from inspan.plugin.faults import tell_fault
 from inspan.transports.terminal.opening import open_screen
 from inspan.transports.terminal.screen import ScreenSize, Snapshot
 
@@ -124,9 +125,13 @@ def read_sets(folder: Path) -> tuple[ConsoleSet, ...]:
     found: list[ConsoleSet] = []
     for path in sorted((folder / FIXTURES).glob("*.json")):
         try:
-            one = msgspec.json.decode(path.read_bytes(), type=ConsoleSet)
-        except (OSError, msgspec.MsgspecError) as error:
+            text = path.read_bytes()
+        except OSError as error:
             raise _invalid(path, str(error)) from error
+        try:
+            one = msgspec.json.decode(text, type=ConsoleSet)
+        except msgspec.MsgspecError as error:
+            raise _invalid(path, tell_fault(text, ConsoleSet, error)) from error
         found.append(msgspec.structs.replace(one, name=path.stem, folder=str(path.parent)))
     return tuple(found)
 

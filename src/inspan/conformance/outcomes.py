@@ -17,6 +17,7 @@ from inspan.model.plan import TransportSettings
 from inspan.model.reports import ConnectFailed, PromptAnswered, SessionFailed, SessionReady
 from inspan.model.turn import CallError, TurnOutcome
 from inspan.plugin.diagnosing import diagnose
+from inspan.plugin.faults import tell_fault
 from inspan.plugin.last_words import read_last_words
 
 from .headless_replay import replay_headless
@@ -181,11 +182,14 @@ def read_expected(folder: Path) -> dict[str, Outcomes]:
     file = folder / EXPECTED_FILE
     if not file.is_file():
         return {}
+    text = b""
     try:
-        return msgspec.json.decode(file.read_bytes(), type=dict[str, Outcomes])
+        text = file.read_bytes()
+        return msgspec.json.decode(text, type=dict[str, Outcomes])
     except (OSError, msgspec.DecodeError) as error:
+        why = error if isinstance(error, OSError) else tell_fault(text, dict[str, Outcomes], error)
         raise ManifestError(
-            f"{file} cannot be read: {error}.",
+            f"{file} cannot be read: {why}.",
             code="recording_invalid",
             hint="Write it anew from the recordings, and look at what changes.",
             detail={"file": str(file)},
