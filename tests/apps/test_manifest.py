@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from inspan.apps.model.manifest import RESERVED_MODULES, module_name_problem, new_app_id, read_app
+from inspan.apps.model.manifest import module_name_problem, new_app_id, read_app
+from inspan.apps.model.verbs import OPERATE_VERBS
 from inspan.model.errors import ManifestError, UsageError
 
 GOOD: dict[str, Any] = {
@@ -193,7 +194,7 @@ def test_an_id_is_twelve_hexadecimal_characters() -> None:
     assert all(len(one) == 12 and int(one, 16) >= 0 for one in ids)
 
 
-@pytest.mark.parametrize("name", RESERVED_MODULES)
+@pytest.mark.parametrize("name", OPERATE_VERBS)
 def test_a_reserved_word_is_no_module(name: str) -> None:
     assert "reserved" in (module_name_problem(name) or "")
 

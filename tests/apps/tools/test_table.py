@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inspan.apps.tools.arguments import REGISTRY_VERBS, RESERVED_PLACES, ArgumentsRefused
-from inspan.apps.tools.running import FRAMEWORK_VERBS, program_argv, program_for_words, verb_of
+from inspan.apps.model.verbs import FRAMEWORK_VERBS, OPERATE_VERBS, REGISTRY_VERBS
+from inspan.apps.tools.arguments import ArgumentsRefused
+from inspan.apps.tools.running import program_argv, program_for_words, verb_of
 from inspan.apps.tools.table import SUBSETS, TOOLS, input_schema, tool_named
 
 # Name, program, arguments, words: as the specification's table has them.
@@ -157,7 +158,7 @@ def test_a_schema_names_every_argument_and_takes_no_other() -> None:
 
 
 @pytest.mark.requirement("P12")
-@pytest.mark.parametrize("first", sorted(RESERVED_PLACES))
+@pytest.mark.parametrize("first", OPERATE_VERBS)
 def test_a_path_cannot_reach_a_verb_of_the_protocol(first: str) -> None:
     describe = tool_named("agent_app_describe")
     assert describe is not None
@@ -258,7 +259,7 @@ def test_no_value_adds_a_flag_or_moves_a_verb(tool: Any, given_values: st.DataOb
     assert not words[0].startswith("-")
     assert words[0] not in REGISTRY_VERBS
     if tool.name in ("agent_app_describe", "agent_app_run_operation") and len(words) > 1:
-        assert words[1] not in RESERVED_PLACES
+        assert words[1] not in OPERATE_VERBS
 
 
 def test_a_typed_line_is_routed_by_its_verb_and_a_registry_verb_comes_first() -> None:
@@ -268,7 +269,7 @@ def test_a_typed_line_is_routed_by_its_verb_and_a_registry_verb_comes_first() ->
     assert program_for_words([".", "bridge", "start"]) == "agent-app"
     assert program_for_words([".", "tasks", "next"]) == "a2app"
     assert program_for_words(["skills"]) == "agent-app"
-    assert {"scaffold", "validate", "serve", "stop", "open"} <= FRAMEWORK_VERBS
+    assert {"scaffold", "validate", "serve", "stop", "open"} <= set(FRAMEWORK_VERBS)
     with pytest.raises(ArgumentsRefused):
         program_for_words([])
 

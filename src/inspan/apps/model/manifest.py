@@ -13,6 +13,7 @@ import msgspec
 from inspan.model.errors import ManifestError, UsageError
 
 from .operations import OperationDecl, operations_from_wire
+from .verbs import OPERATE_VERBS
 
 __all__ = [
     "AGENT_APP_VERSION",
@@ -20,7 +21,6 @@ __all__ = [
     "MANIFEST",
     "MODULE_NAME",
     "OPERATIONS",
-    "RESERVED_MODULES",
     "TOKEN",
     "AppFolder",
     "AppManifest",
@@ -43,9 +43,6 @@ AGENT_APP_VERSION = "0.1.0"
 DEFAULT_PORT = 8090
 
 MODULE_NAME = re.compile(r"[a-z][a-z0-9-]{0,31}")
-
-RESERVED_MODULES = ("data", "identity", "whoami", "context", "tasks", "events")
-"""First words of the operate program, under which a module could not be reached."""
 
 _LARGEST_BYTES = 4 * 1024 * 1024
 _VERSION = re.compile(r"(\d{1,6})\.(\d{1,6})\.(\d{1,6})(?:[-+][0-9A-Za-z.+-]{1,64})?")
@@ -143,8 +140,8 @@ def module_name_problem(name: str) -> str | None:
     """What is wrong with a module's name, or `None`."""
     if not MODULE_NAME.fullmatch(name):
         return f'the module name "{name}" is not 1 to 32 of a-z, 0-9 and "-", with a letter first'
-    if name in RESERVED_MODULES:
-        return f'the module name "{name}" is reserved: {", ".join(RESERVED_MODULES)} could not be reached'
+    if name in OPERATE_VERBS:
+        return f'the module name "{name}" is reserved: {", ".join(OPERATE_VERBS)} could not be reached'
     return None
 
 

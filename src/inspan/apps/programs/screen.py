@@ -14,6 +14,7 @@ import sys
 from collections.abc import Callable, Sequence
 
 from inspan.apps.faults import Fault
+from inspan.apps.model.verbs import FRAMEWORK_VERBS, OPERATE_VERBS
 
 __all__ = ["note", "print_json", "print_lines", "printable", "run_program", "warn"]
 
@@ -96,8 +97,6 @@ def run_program(name: str, run: Callable[[list[str]], int], argv: Sequence[str] 
 
 def _for_app(hint: str, words: Sequence[str]) -> str:
     """A hint with the app that was named in place of APP, so that it can be run as it stands."""
-    from .targets import FRAMEWORK_VERBS, OPERATE_VERBS
-
     ref = words[0] if words else ""
     if not ref or ref.startswith("-") or ref in (*FRAMEWORK_VERBS, *OPERATE_VERBS, "help"):
         return hint

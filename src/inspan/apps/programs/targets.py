@@ -10,48 +10,12 @@ from typing import NamedTuple
 from inspan.apps.credentials import origin_of
 from inspan.apps.faults import Misused
 from inspan.apps.folder import Folder, has_manifest, open_folder
-from inspan.apps.registry import Registry
+from inspan.apps.registry import RegisteredApp, Registry
 
 from .screen import printable
 from .words import command_line
 
-__all__ = [
-    "FRAMEWORK_VERBS",
-    "OPERATE_VERBS",
-    "REGISTRY_VERBS",
-    "Target",
-    "find_target",
-    "is_app",
-    "refuse_verb_first",
-]
-
-FRAMEWORK_VERBS = (
-    "scaffold",
-    "import",
-    "validate",
-    "toolkit-sync",
-    "adapter-sync",
-    "serve",
-    "stop",
-    "open",
-    "bridge",
-    "list",
-    "global",
-    "skills",
-    "dev",
-    "promote",
-    "backup",
-    "restore",
-    "remove",
-    "forget",
-)
-"""What `agent-app` is asked for, in the original and here; some are the original's alone."""
-
-REGISTRY_VERBS = ("list", "global", "skills")
-"""Those that concern no single app, so they come first."""
-
-OPERATE_VERBS = ("data", "identity", "whoami", "context", "tasks", "events")
-"""What `a2app` is asked for beside the walk; no module of an app may be called so."""
+__all__ = ["Target", "find_row", "find_target", "is_app", "refuse_verb_first"]
 
 
 class Target(NamedTuple):
@@ -94,6 +58,28 @@ def find_target(ref: str, registry: Registry, *, takes_url: bool) -> Target:
         raise Misused("No app is named.", hint="Give its folder, id or name first.")
     if has_manifest(Path(ref)):
         return Target(ref, registry.home, open_folder(ref), None)
+    row = find_row(ref, registry)
+    if row is None:
+        raise Misused(
+            f"There is no app {printable(ref, longest=200)!r}: no folder with a manifest.json, and no registered id or name.",
+            hint=f"{command_line('agent-app', ref, 'scaffold')}\nagent-app list"
+            if os.path.isdir(ref)
+            else "agent-app list",
+        )
+    if not has_manifest(row.path):
+        raise Misused(
+            f"The app {printable(ref, longest=100)!r} was at {row.path}, and is not there any more.",
+            hint=f"agent-app {command_line(str(row.path))} forget",
+        )
+    return Target(ref, registry.home, open_folder(row.path), None)
+
+
+def find_row(ref: str, registry: Registry) -> RegisteredApp | None:
+    """The app of the index that a word names, also one that is not there any more.
+
+    Raises:
+        Misused: Several are called so.
+    """
     rows = registry.find(ref)
     if len(rows) > 1:
         candidates = ", ".join(command_line(str(row.path)) for row in rows)
@@ -101,19 +87,7 @@ def find_target(ref: str, registry: Registry, *, takes_url: bool) -> Target:
             f"Several apps are called {printable(ref, longest=100)!r}: {candidates}.",
             hint="Name one by its folder.",
         )
-    if not rows:
-        raise Misused(
-            f"There is no app {printable(ref, longest=200)!r}: no folder with a manifest.json, and no registered id or name.",
-            hint=f"{command_line('agent-app', ref, 'scaffold')}\nagent-app list"
-            if os.path.isdir(ref)
-            else "agent-app list",
-        )
-    if not has_manifest(rows[0].path):
-        raise Misused(
-            f"The app {printable(ref, longest=100)!r} was at {rows[0].path}, and is not there any more.",
-            hint=f"agent-app {command_line(str(rows[0].path))} forget",
-        )
-    return Target(ref, registry.home, open_folder(rows[0].path), None)
+    return rows[0] if rows else None
 
 
 def refuse_verb_first(

@@ -12,11 +12,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Protocol, cast
 
 from inspan.apps.faults import Misused
+from inspan.apps.model.verbs import OPERATE_VERBS, REGISTRY_VERBS
 
 __all__ = [
     "DEEPEST",
-    "REGISTRY_VERBS",
-    "RESERVED_PLACES",
     "Arguments",
     "ArgumentsRefused",
     "app_word",
@@ -27,12 +26,6 @@ __all__ = [
     "stringify",
     "switch",
 ]
-
-RESERVED_PLACES = frozenset({"data", "identity", "whoami", "context", "tasks", "events"})
-"""The first steps that are verbs of the protocol, and no place of an app."""
-
-REGISTRY_VERBS = frozenset({"list", "global", "skills"})
-"""The verbs that take no app, so that no app can be addressed by these words."""
 
 LONGEST_WORD_BYTES = 100_000
 """A word over this is refused: the system's own limit is 128 KiB a word."""
@@ -103,7 +96,7 @@ def path_words(arguments: Arguments) -> list[str]:
     steps = [step for step in str(arguments.get("path") or "").split("/") if step]
     for step in steps:
         _check(step, "path")
-    if steps and steps[0] in RESERVED_PLACES:
+    if steps and steps[0] in OPERATE_VERBS:
         raise ArgumentsRefused(
             f"'{steps[0]}' at the start of 'path' is a word of the protocol, and no place in an app.",
             hint="Describe the app without a path to see its modules.",

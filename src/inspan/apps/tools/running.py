@@ -17,11 +17,12 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from .arguments import REGISTRY_VERBS, ArgumentsRefused
+from inspan.apps.model.verbs import FRAMEWORK_VERBS, REGISTRY_VERBS
+
+from .arguments import ArgumentsRefused
 from .table import Program, ToolSpec
 
 __all__ = [
-    "FRAMEWORK_VERBS",
     "ProgramResult",
     "call_tool",
     "is_error",
@@ -42,30 +43,6 @@ _MODULES: Mapping[Program, str] = {
 _UNREACHABLE = 3
 _LARGEST_OUTPUT_BYTES = 16 * 1024 * 1024
 _GRACE_S = 2.0
-
-FRAMEWORK_VERBS = frozenset(
-    [
-        "scaffold",
-        "import",
-        "validate",
-        "toolkit-sync",
-        "adapter-sync",
-        "serve",
-        "stop",
-        "open",
-        "bridge",
-        "list",
-        "global",
-        "skills",
-        "dev",
-        "promote",
-        "backup",
-        "restore",
-        "remove",
-        "forget",
-    ]
-)
-"""The verbs of the building program. Used for command lines that a person typed; a tool knows its own program."""
 
 
 class ProgramResult(NamedTuple):

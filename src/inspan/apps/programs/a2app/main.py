@@ -5,15 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from inspan.apps.faults import AppUnreachable, Fault, Misused
+from inspan.apps.model.verbs import FRAMEWORK_VERBS, OPERATE_VERBS, REGISTRY_VERBS
+from inspan.apps.programs.opening import answer_alone
 from inspan.apps.programs.screen import print_json, print_lines, run_program
-from inspan.apps.programs.targets import (
-    FRAMEWORK_VERBS,
-    OPERATE_VERBS,
-    REGISTRY_VERBS,
-    find_target,
-    is_app,
-    refuse_verb_first,
-)
+from inspan.apps.programs.targets import find_target, is_app, refuse_verb_first
 from inspan.apps.programs.words import Words, command_line, read_words
 from inspan.apps.registry import Registry
 
@@ -30,18 +25,11 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _run(words: list[str]) -> int:
     from .help import help_for
 
-    if not words or words[0] in ("--help", "-h", "help"):
-        print_lines(help_for(words[1:2]))
-        return 0 if words else 2
-    if words[0] == "--version":
-        from inspan import __version__
-
-        print_lines([f"a2app {__version__}"])
-        return 0
+    answered = answer_alone("a2app", words, help_for, usage="a2app APP …")
+    if answered is not None:
+        return answered
     registry = Registry()
     ref, rest = words[0], words[1:]
-    if ref.startswith("-"):
-        raise Misused("The app comes first, and flags after it.", hint="a2app APP …, or a2app --help")
     if ref in REGISTRY_VERBS and not is_app(ref, registry):
         raise Misused(f"{ref!r} is done by agent-app.", hint=command_line("agent-app", *words))
     _check_first(words, registry)

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from inspan.apps.client import JsonObject, Reply
 from inspan.apps.faults import Misused
+from inspan.apps.model.verbs import FRAMEWORK_VERBS
 from inspan.apps.programs.screen import print_lines, printable
-from inspan.apps.programs.targets import FRAMEWORK_VERBS
 from inspan.apps.programs.words import Words, command_line
 
 from . import screens

@@ -8,15 +8,10 @@ from pathlib import Path
 
 from inspan.apps.faults import Misused
 from inspan.apps.folder import Folder
+from inspan.apps.model.verbs import FRAMEWORK_VERBS, OPERATE_VERBS, REGISTRY_VERBS
+from inspan.apps.programs.opening import answer_alone
 from inspan.apps.programs.screen import print_lines, printable, run_program
-from inspan.apps.programs.targets import (
-    FRAMEWORK_VERBS,
-    OPERATE_VERBS,
-    REGISTRY_VERBS,
-    find_target,
-    is_app,
-    refuse_verb_first,
-)
+from inspan.apps.programs.targets import find_row, find_target, is_app, refuse_verb_first
 from inspan.apps.programs.words import Words, command_line, read_words
 from inspan.apps.registry import Registry
 
@@ -46,20 +41,11 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(words: list[str]) -> int:
-    if not words or words[0] in ("--help", "-h", "help"):
-        print_lines(help_for(words[1:2]))
-        return 0 if words else 2
-    if words[0] == "--version":
-        from inspan import __version__
-
-        print_lines([f"agent-app {__version__}"])
-        return 0
+    answered = answer_alone("agent-app", words, help_for, usage="agent-app APP VERB …")
+    if answered is not None:
+        return answered
     registry = Registry()
     first, rest = words[0], words[1:]
-    if first.startswith("-"):
-        raise Misused(
-            "The app comes first, and flags after it.", hint="agent-app APP VERB …, or agent-app --help"
-        )
     if first in REGISTRY_VERBS and not (rest and rest[0] in FRAMEWORK_VERBS and is_app(first, registry)):
         return _of_all(first, rest, registry)
     return _of_one(first, rest, registry)
@@ -190,14 +176,8 @@ def _folder(ref: str, registry: Registry) -> Folder:
 
 def _registered_path(ref: str, registry: Registry) -> Path:
     """The row's path, also of an app that is not there any more."""
-    rows = registry.find(ref)
-    if len(rows) > 1:
-        candidates = ", ".join(command_line(str(row.path)) for row in rows)
-        raise Misused(
-            f"Several apps are called {printable(ref, longest=100)!r}: {candidates}.",
-            hint="Name one by its folder.",
-        )
-    return rows[0].path if rows else Path(os.path.abspath(ref))
+    row = find_row(ref, registry)
+    return row.path if row else Path(os.path.abspath(ref))
 
 
 def _verbs() -> list[str]:
