@@ -165,6 +165,30 @@ def test_a_childs_calls_wait_for_a_slow_reader_as_its_parents_do(tmp_path: Path)
     assert whole == 40
 
 
+def test_what_a_child_spent_counts_where_it_is_broken_off(tmp_path: Path) -> None:
+    async def hang(_: JsonObject, __: ToolCallContext) -> ToolResult:
+        began.set()
+        for _attempt in range(2):  # longer than its parent's call waits for it
+            try:
+                await asyncio.Event().wait()
+            except asyncio.CancelledError:
+                continue
+        return ToolResult.of_text("ended")
+
+    async def story() -> tuple[int, int]:
+        tool = make_tool("hang", hang, read_only=True)
+        async with open_agent(tmp_path, builtin_tools=OWN, tools=[tool]) as agent:
+            session = await agent.new_session()
+            turn = session.prompt(delegated("", "call hang {}"))
+            await began.wait()
+            session.cancel()
+            ended = await turn.wait()
+            return ended.usage.requests, session.usage.requests
+
+    began = asyncio.Event()
+    assert asyncio.run(story()) == (2, 2)
+
+
 @pytest.mark.parametrize("who", ["signal", "task"])
 def test_work_that_is_done_until_a_signal_has_ended_when_either_stops_it(who: str) -> None:
     async def story() -> list[str]:

@@ -144,18 +144,20 @@ class SessionChildren:
         self._begun += 1
         prefix = f"{call.call_id}/{self._begun}/"
         ports = _ChildPorts(caller, call.cancel, talk, shortener, prefix=prefix, watcher=self._watcher)
-        result = await turns.engine.run_turn(
-            TurnRequest(
-                model=model,
-                instructions=await turns.instruct(context) + _WORDS,
-                history=(),
-                prompt=prompt,
-                tools=self._offered(request.tools),
-                max_steps=turns.limits.max_steps,
-                effort=settings.effort,
-            ),
-            ports,
+        asked = TurnRequest(
+            model=model,
+            instructions=await turns.instruct(context) + _WORDS,
+            history=(),
+            prompt=prompt,
+            tools=self._offered(request.tools),
+            max_steps=turns.limits.max_steps,
+            effort=settings.effort,
         )
+        try:
+            result = await turns.engine.run_turn(asked, ports)
+        except BaseException:  # it is broken off: what was spent until then counts all the same
+            self._spend(talk.history.usage)
+            raise
         usage = result.usage + talk.summed_up
         self._spend(usage)
         return ChildResult(

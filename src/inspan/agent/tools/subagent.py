@@ -67,7 +67,7 @@ class ChildResult(Struct, frozen=True, kw_only=True):
         text: Its answer; may be empty.
         stop_reason: As a turn's.
         message: Why, where it did not end by itself; free of secrets.
-        usage: What it spent, its own children's included.
+        usage: What it spent; its own children's is theirs.
     """
 
     text: str
