@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from inspan.host import HarnessHost
+from inspan.model.harness_views import ChoiceView, ModeView
 from support.harness_folders import add_harness, add_program, manifest_text
 
 MORE = """
@@ -115,3 +116,44 @@ def test_a_view_says_by_what_a_console_is_known_to_work_and_to_ask() -> None:
     assert console.screen_rules > 5
     assert (modes["acp"].needs_input_by, modes["acp"].must_look_at_screen) == (("protocol",), False)
     assert modes["headless"].screen_rules == 0
+
+
+CHOICES = """
+[modes.acp.acp]
+model_option = "model"
+effort_option = "thinking"
+
+[modes.once]
+transport = "headless"
+
+[modes.once.launch]
+model_environment = { ACME_MODEL = "{model}" }
+
+[modes.once.headless]
+output = "text"
+"""
+
+
+@pytest.mark.requirement("H-A43", "H-A22")
+def test_a_view_says_how_a_model_is_told_and_when_another_one_needs_a_new_launch(tmp_path: Path) -> None:
+    text = manifest_text(more=CHOICES).replace('["acp"]', '["acp"]\nmodel_args = ["--model", "{model}"]')
+    add_harness(tmp_path / "harnesses", "acme", text)
+
+    modes = {mode.id: mode for mode in HarnessHost(tmp_path, environ={}).view("acme").modes}
+
+    assert modes["acp"].model == ChoiceView(by="arguments", changes="session")
+    assert modes["acp"].effort == ChoiceView(by="session option", changes="session")
+    assert modes["once"].model == ChoiceView(by="variables", changes="launch")
+    assert modes["once"].effort is None
+
+
+@pytest.mark.requirement("H-A43")
+def test_built_in_modes_say_when_their_model_can_be_another_one() -> None:
+    def modes(harness: str) -> dict[str, ModeView]:
+        return {mode.id: mode for mode in HarnessHost(Path("/nowhere"), environ={}).view(harness).modes}
+
+    assert modes("opencode")["acp"].model == ChoiceView(by="session option", changes="session")
+    assert modes("gemini")["acp"].model == ChoiceView(by="arguments", changes="offered")
+    assert modes("codex")["stream"].model == ChoiceView(by="session option", changes="launch")
+    assert modes("codex")["headless"].effort == ChoiceView(by="arguments", changes="launch")
+    assert modes("demo")["acp"].model is None

@@ -184,6 +184,8 @@ def _tell(output: Output, harness: Json) -> None:
         if said := _signals(mode):
             output.line("    ", dim("state by  "), said)
         output.line("    ", dim("limit by  "), ", ".join(texts(mode, "limit_by")) or "nothing that is known")
+        for name in ("model", "effort"):
+            output.line("    ", dim(f"{name}  "), _choice(record(mode, name)))
         for name in record(mode, "axes"):
             values = ", ".join(texts(record(mode, "axes"), name)) or "VALUE"
             output.line("    ", dim("option  "), f"--option {name}={values}")
@@ -195,6 +197,18 @@ def _tell(output: Output, harness: Json) -> None:
             [(name, _claim(record(mode, "capabilities", name))) for name in record(mode, "capabilities")],
             indent=4,
         )
+
+
+def _choice(choice: Json) -> str:
+    """How a model or an effort is told, and when it can be another one."""
+    if not choice:
+        return "cannot be told: choose it in the harness's own settings"
+    changes = {
+        "session": "another one in the open session (inspan seat set)",
+        "offered": "another one in the open session where it offers an option for it (inspan seat set), else with a new seat",
+        "launch": "another one with a new seat",
+    }
+    return f"by {text(choice, 'by')}; {changes[text(choice, 'changes', default='launch')]}"
 
 
 def _signals(mode: Json) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from inspan.model.errors import HarnessError, InspanError
-from inspan.model.harness_views import PostureView
+from inspan.model.harness_views import ChoiceView, PostureView
 from inspan.model.manifest import ConfigFolder, Manifest, ModeManifest, PostureRule
 from inspan.model.plan import ProbeResult, Problem
 from inspan.model.views import HarnessView, ModeView
@@ -98,10 +98,38 @@ def _view_mode(manifest: Manifest, name: str, mode: ModeManifest) -> ModeView:
         activity_by=signals.activity,
         needs_input_by=signals.needs_input,
         limit_by=read_limit_signals(manifest, mode),
+        model=_view_choice(
+            mode,
+            mode.launch.model_args,
+            mode.launch.model_environment,
+            mode.acp.model_option,
+            mode.stream.model_option,
+        ),
+        effort=_view_choice(
+            mode,
+            mode.launch.effort_args,
+            mode.launch.effort_environment,
+            mode.acp.effort_option,
+            mode.stream.effort_option,
+        ),
         axes={axis: known.values for axis, known in mode.axes.items()},
         must_look_at_screen=signals.must_look_at_screen,
         screen_rules=len(rules.rules) if rules is not None else 0,
     )
+
+
+def _view_choice(
+    mode: ModeManifest, args: tuple[str, ...], variables: Mapping[str, str], option: str, at_start: str
+) -> ChoiceView | None:
+    """How a choice is told: arguments and variables prevail over an option, as they do in a plan.
+
+    An option of the protocol can be set again in an open session, one that stands in the calls of a start cannot.
+    """
+    if not (args or variables or option or at_start):
+        return None
+    by = "arguments" if args else "variables" if variables else "session option"
+    offers = "offered" if mode.transport == "acp" else "launch"
+    return ChoiceView(by=by, changes="session" if option else offers)
 
 
 def _see_program(manifest: Manifest, environ: Mapping[str, str]) -> Literal["yes", "no"]:
