@@ -109,7 +109,8 @@ class SessionStore:
     def begin_copy(self, records: list[SessionRecord], new_id: str) -> tuple[FileLog, History]:
         """Begins a session with another one's records; see `copied`."""
         copy = copied(records, new_id)
-        return self._begin(copy, new_id), _whole(History(copy))
+        history = _whole(History(copy))  # before a file is made
+        return self._begin(copy, new_id), history
 
     def delete(self, session_id: str) -> None:
         """Deletes a session.
