@@ -170,6 +170,13 @@ def _openclaw_manifest() -> str:
                         "default": "none",
                         "description": "Which tools the agent gets: none (skills and commands do), basic, tasks or all.",
                     },
+                    "tab": {
+                        "type": "string",
+                        "enum": ["look", "apps", "all"],
+                        "default": "apps",
+                        "description": "What whoever may open the tab may do there: look at the apps, also launch, pause and "
+                        "delete them, or all, which has the agent work too.",
+                    },
                     "inspan": {
                         "type": "string",
                         "description": "The program `inspan`, where it is not on the PATH.",

@@ -23,6 +23,15 @@ const TOKEN_MS = 24 * 60 * 60 * 1000;
 const MOST_TOKENS = 200;
 const BUILD_MS = 2 * 60 * 60 * 1000;
 const QUICK_MS = 20_000;
+// What may be done from the tab, each more than the one before. The host's routes tell nobody's scopes, so the operator says
+// it for all who may open the tab; what the setting does not name is none of them.
+const TAB = {
+  look: ["GET /apps"],
+  apps: ["POST /app/serve", "POST /app/stop", "POST /app/remove"],
+  all: ["GET /session", "POST /session/send", "POST /build"],
+};
+const LEVELS = Object.keys(TAB);
+const SETTING = "plugins.entries.agent-apps.config.tab";
 const USAGE = "Say what you want: /agent-app make a reading list, or /agent-app what is overdue on my board?";
 const GUIDANCE =
   "A message that begins with /agent-app is a request about Agent Apps. Choose the skill for it (creator, modify, importer, " +
@@ -237,6 +246,18 @@ function managerRoutes(api, inspan) {
   };
 }
 
+/** How far the setting lets the tab go: without one, as far as the apps and no further. */
+function tabLevel(api) {
+  const wanted = api.pluginConfig?.tab ?? "apps";
+  return LEVELS.includes(wanted) ? wanted : "look";
+}
+
+function checkLevel(api, route) {
+  const needed = LEVELS.find((level) => TAB[level].includes(route)) ?? "all";
+  if (LEVELS.indexOf(needed) <= LEVELS.indexOf(tabLevel(api))) return;
+  throw new Refused(403, `This is not done from here: it takes \`openclaw config set ${SETTING} ${needed}\`.`);
+}
+
 async function readBody(request) {
   const pieces = [];
   let size = 0;
@@ -263,7 +284,7 @@ function registerManager(api, inspan) {
     match: "exact",
     handler(_request, response) {
       const nonce = randomBytes(16).toString("base64");
-      const values = { TOKEN: tokens.make(), API: API_PATH, NONCE: nonce };
+      const values = { TOKEN: tokens.make(), API: API_PATH, NONCE: nonce, LEVEL: tabLevel(api) };
       const page = readFileSync(join(HERE, "manager.html"), "utf8").replace(/\{\{(\w+)\}\}/g, (_all, key) => values[key]);
       response.writeHead(200, {
         "content-type": "text/html; charset=utf-8",
@@ -291,11 +312,10 @@ function registerManager(api, inspan) {
         if (request.method === "OPTIONS") return send(204), true;
         if (!tokens.isGood(request.headers["x-a2app-token"])) throw new Refused(401, "Open the Agent Apps tab anew.");
         const url = new URL(request.url, "http://127.0.0.1");
-        const route = Object.hasOwn(routes, `${request.method} ${url.pathname.slice(API_PATH.length)}`)
-          ? routes[`${request.method} ${url.pathname.slice(API_PATH.length)}`]
-          : undefined;
-        if (!route) throw new Refused(404, "There is no such place.");
-        send(200, await route(request.method === "POST" ? await readBody(request) : {}, url.searchParams));
+        const name = `${request.method} ${url.pathname.slice(API_PATH.length)}`;
+        if (!Object.hasOwn(routes, name)) throw new Refused(404, "There is no such place.");
+        checkLevel(api, name);
+        send(200, await routes[name](request.method === "POST" ? await readBody(request) : {}, url.searchParams));
       } catch (error) {
         send(error instanceof Refused ? error.status : 502, { error: error.message });
       }

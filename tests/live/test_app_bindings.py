@@ -181,6 +181,7 @@ def test_openclaw_loads_the_plugin_and_its_gateway_serves_the_manager(ready: Rea
     openclaw_says(ready, "config", "set", "plugins.entries.agent-apps.config.tools", "all")
     looked = json.loads(openclaw_says(ready, "plugins", "inspect", "agent-apps", "--runtime", "--json"))
     assert (looked["plugin"]["toolNames"], looked["diagnostics"]) == (TOOL_NAMES, [])
+    openclaw_says(ready, "config", "set", "plugins.entries.agent-apps.config.tab", "all")
     assert json.loads(openclaw_says(ready, "agent-app", "made", "scaffold", "--name", "Made"))["ok"] is True
     (app,) = json.loads(openclaw_says(ready, "agent-app", "list", "--json"))["apps"]
 

@@ -29,10 +29,16 @@ def app(throwaway_home: Path) -> Iterator[Path]:
 
 
 @pytest.fixture
-def page(browser: Browser, app: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Page]:
+def level() -> str:
+    """What the operator lets be done from the tab."""
+    return "all"
+
+
+@pytest.fixture
+def page(browser: Browser, app: Path, level: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Page]:
     """The tab with one app that does not run. Whatever it complains of fails the test."""
     put_programs_on_path(monkeypatch)
-    host = Host({})
+    host = Host({"tab": level})
     try:
         with open_window(browser, f"http://127.0.0.1:{host.seen['port']}/agent-app/home") as window:
             yield window
@@ -91,6 +97,22 @@ def fill_in_a_new_app(page: Page, name: str) -> None:
     choose(page, "+ New app")
     page.get_by_label("Name").fill(name)
     page.get_by_label("What it is for").fill("Those that I read.")
+
+
+@pytest.mark.live
+@pytest.mark.requirement("P20")
+@pytest.mark.parametrize("level", ["look", "apps"])
+def test_what_the_operator_does_not_let_be_done_from_the_tab_is_not_offered_there(
+    page: Page, level: str
+) -> None:
+    expect(page.get_by_role("heading", name="stopped")).to_be_visible()
+    count = 1 if level == "apps" else 0
+    for name in ("Launch", "Delete"):
+        expect(page.get_by_role("button", name=name)).to_have_count(count)
+    expect(page.get_by_label("Ask the agent")).to_be_hidden()
+    page.get_by_role("tab", name="+ New app").click()
+    expect(page.get_by_text("Ask the agent for one in a chat")).to_be_visible()
+    expect(page.get_by_label("What it is for")).to_be_hidden()
 
 
 @pytest.mark.live

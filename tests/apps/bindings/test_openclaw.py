@@ -140,11 +140,43 @@ def test_an_app_is_launched_paused_and_deleted_from_the_page(start: Callable[...
     assert (app.exists(), stranger.exists()) == (False, True)
 
 
+LOOKS = [("GET", "/apps")]
+ACTS = [("POST", "/app/serve"), ("POST", "/app/stop"), ("POST", "/app/remove")]
+ASKS = [("GET", "/session?app=x"), ("POST", "/session/send"), ("POST", "/build")]
+
+
+@pytest.mark.requirement("P20")
+@pytest.mark.parametrize(
+    ("settings", "allowed"),
+    [
+        ({"tab": "look"}, LOOKS),
+        ({"tab": "nonsense"}, LOOKS),
+        ({}, LOOKS + ACTS),
+        ({"tab": "apps"}, LOOKS + ACTS),
+        ({"tab": "all"}, LOOKS + ACTS + ASKS),
+    ],
+)
+def test_what_is_done_from_the_tab_is_what_the_operator_lets_be_done_there(
+    start: Callable[..., Host],
+    throwaway_home: Path,
+    settings: dict[str, str],
+    allowed: list[tuple[str, str]],
+) -> None:
+    host = start(**settings)
+    token = host.token()
+    for method, path in LOOKS + ACTS + ASKS:
+        answer = host.api(method, path, {"app": "x"} if method == "POST" else None, token=token)
+        assert (answer.status != 403) is ((method, path) in allowed), path
+        if answer.status == 403:
+            assert "openclaw config set plugins.entries.agent-apps.config.tab " in answer.json["error"]
+    assert host.ask(do="sent") == []
+
+
 @pytest.mark.requirement("P20")
 def test_an_app_is_asked_for_and_its_session_is_read_and_written(
     start: Callable[..., Host], app: Path, throwaway_home: Path
 ) -> None:
-    host = start()
+    host = start(tab="all")
     token = host.token()
     asked = {"name": "My  Books!", "requirement": "Books I read.\nWith stars."}
     built = host.api("POST", "/build", asked, token=token)
