@@ -11,9 +11,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from inspan.conformance.console_fixtures import ConsoleState
+from inspan.conformance.console_fixtures import ConsoleState, streams_of
 from inspan.transports.terminal.arbitration import Verdict
 from inspan.transports.terminal.console import Console
+from inspan.transports.terminal.replaying import replay_console
 from support.screen_variations import (
     Variation,
     drafted,
@@ -304,4 +305,21 @@ def test_a_draft_is_one_whatever_is_typed(harness: str) -> None:
         for text in DRAFTS
         if (fault := wrong(state, seen(harness, drafted(screen, "half typed draft about the parser", text))))
     ]
+    assert faults == []
+
+
+@pytest.mark.requirement("H-N54")
+@pytest.mark.parametrize("harness", RECORDED)
+def test_a_dialog_that_is_drawn_or_taken_away_is_never_seen_as_another(harness: str) -> None:
+    faults: list[str] = []
+    for one in recorded_sets(harness):
+        if one.provenance != "live":
+            continue
+        for stream, states in streams_of(one):
+            asked = {state.kind for state in states.values() if state.state == "needs_input"}
+            for change in replay_console(stream, size=one.size, rules=read_rules(harness)):
+                if change.state != "needs_input" or change.gate:
+                    continue
+                if change.kind not in asked | {"permission"} and change.source in ("screen", "title"):
+                    faults.append(f"{one.name} at {change.offset} is {change.kind} by {change.rule}")
     assert faults == []
