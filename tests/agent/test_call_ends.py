@@ -108,6 +108,6 @@ def test_a_call_that_fails_in_the_agent_itself_is_an_error_and_ends() -> None:
         )
         told = await ground.call()
         assert told.text == "This call failed in the agent itself, with OSError."
-        assert ground.outcomes == ["refused"]
+        assert ground.outcomes == ["failed"]
 
     asyncio.run(story())

@@ -145,7 +145,8 @@ class ToolCaller:
             if not is_fault(error):
                 raise
             _LOG.warning("A call of %s failed in the agent itself: %s.", call.tool[:80], fault_name(error))
-            ended = _refused(f"This call failed in the agent itself, with {fault_name(error)}.")
+            failed = f"This call failed in the agent itself, with {fault_name(error)}."
+            ended = _Ended(result=ToolResult.error(failed), outcome="failed")
         await watcher.show(
             ToolEnded(
                 call_id=call.id,
