@@ -333,14 +333,31 @@ def test_the_app_knows_what_is_looked_at_and_by_how_many(page: Page, here: Serve
     other.close()
 
 
+PLACES = {
+    "#/cards": ("Cards", "Write an app of one's own"),
+    "#/lists": ("Lists", "3 records"),
+    "#/cards/card_try": ("Try this board", "Finish card"),
+    "#/cards/+": ("New in cards", "Save"),
+    "#/-/tasks": ("Work for agents", "What the app asks agents to do."),
+}
+"""Every kind of place: its heading, and what is there last."""
+
+
+def visit(page: Page, here: Served, place: str) -> None:
+    """Goes to a place and waits until it is there, and nothing of the place before."""
+    page.goto(f"{here.url}/{place}")
+    heading, last = PLACES[place]
+    expect(page.get_by_role("heading", name=heading, level=1)).to_be_visible()
+    expect(page.locator("main").get_by_text(last).first).to_be_visible()
+
+
 @pytest.mark.parametrize("width", [390, 1200])
 def test_every_control_has_a_name_and_nothing_runs_out_of_the_window(
     page: Page, here: Served, width: int
 ) -> None:
     page.set_viewport_size({"width": width, "height": 760})
-    for place in ("#/cards", "#/cards/card_try", "#/cards/+", "#/lists", "#/-/tasks"):
-        page.goto(here.url + place)
-        expect(page.locator("main h1")).to_be_visible()
+    for place in PLACES:
+        visit(page, here, place)
         nameless = page.evaluate(
             """() => [...document.querySelectorAll("button, input, select, textarea, a, fieldset")]
               .filter((one) => one.checkVisibility())
@@ -360,9 +377,8 @@ def test_the_page_has_no_fault_that_axe_knows(
     # The page's policy lets nobody put a script into it: here it is left out, so that axe can be.
     context = browser.new_context(color_scheme=scheme, bypass_csp=True)
     window = context.new_page()
-    for place in ("#/cards", "#/lists", "#/cards/card_try", "#/cards/+", "#/-/tasks"):
-        window.goto(f"{here.url}/{place}")
-        expect(window.locator("main h1")).to_be_visible()
+    for place in PLACES:
+        visit(window, here, place)
         expect(window.get_by_text("Live")).to_be_visible()
         found = cast("dict[str, list[dict[str, Any]]]", Axe().run(window).response)  # pyright: ignore[reportUnknownMemberType]
         assert len(found["passes"]) > 20
