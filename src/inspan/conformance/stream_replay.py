@@ -17,6 +17,7 @@ from inspan.transports.machine import HarnessEnd, Step
 from inspan.transports.stream import StreamMachine
 from inspan.transports.stream.templates import recognise
 
+from .foreign_client import ForeignClient, find_attempt
 from .recording import RecordedLine, read_recording
 from .replay import Replay, ReplayedPermission, ReplayedReport, ReplayedTurn
 
@@ -30,7 +31,8 @@ def replay_stream(path: Path, mode: ModeManifest, options: dict[str, str] | None
 
     Each process begins with a line `!` whose message has `started` (`fresh`, `resume`, `fork`) and, unless it is
     fresh, `session`; it may have `chosen`, the id that core chose. A line `!` with `exited`, and perhaps `stderr`,
-    says how it ended.
+    says how it ended. Without such lines a process begins with each first call of the handshake, and the ids that
+    another client gave its calls are taken for those of ours.
 
     Args:
         path: The recording.
@@ -40,8 +42,10 @@ def replay_stream(path: Path, mode: ModeManifest, options: dict[str, str] | None
     Raises:
         ManifestError: `recording_invalid`.
     """
-    player = _Player(mode, options or {})
-    for line in read_recording(path):
+    lines = list(read_recording(path))
+    is_marked = any(line.direction == "!" and _started(line) for line in lines)
+    player = _Player(mode, options or {}, None if is_marked else lines)
+    for line in lines:
         try:
             player.take(line)
         except UsageError as error:
@@ -55,27 +59,36 @@ def replay_stream(path: Path, mode: ModeManifest, options: dict[str, str] | None
 
 
 class _Player:
-    def __init__(self, mode: ModeManifest, options: dict[str, str]) -> None:
+    def __init__(
+        self, mode: ModeManifest, options: dict[str, str], unmarked: list[RecordedLine] | None
+    ) -> None:
         self._mode = mode
         self._options = options
+        self._unmarked = unmarked
+        self._client: ForeignClient | None = None
         self._machine = StreamMachine(self._settings("fresh", None))
         self._launch = 0
+        self._begun_at = 0
         self._reports: list[ReplayedReport] = []
         self._turns: dict[str, ReplayedTurn] = {}
         self._open: str | None = None
+        self._held: str | None = None
         self._permissions: dict[int, ReplayedPermission] = {}
 
     def take(self, line: RecordedLine) -> None:
         message = mapping(line.message)
         if line.direction == "!":
-            if message is not None and text_in(message, "started") in _ATTEMPTS:
+            if message is not None and _started(line):
                 self._begin(line, message)
             else:
                 self._finish(line)
-        elif self._launch == 0:
-            self._begin(line, {})
+        elif self._launch == 0 or self._begins_anew(line, message):
+            self._begin(line, self._find_start(line))
         if line.direction == "<":
-            self._add(line, self._machine.feed(_as_written(line.message) + b"\n"))
+            heard = self._client.translate(message) if self._client and message is not None else line.message
+            if heard is not None:
+                self._add(line, self._machine.feed(_as_written(heard) + b"\n"))
+            self._release(line)
         elif line.direction == ">" and message is not None:
             self._say(line, message)
 
@@ -100,11 +113,31 @@ class _Player:
             reads_last_words=bool(self._mode.turn_text_failures),
         )
 
+    def _begins_anew(self, line: RecordedLine, message: dict[str, Any] | None) -> bool:
+        """Whether another client begins with another process here."""
+        return (
+            self._client is not None
+            and line.direction == ">"
+            and message is not None
+            and self._client.which(message) == "handshake.0"
+            and line.number > self._begun_at
+        )
+
+    def _find_start(self, line: RecordedLine) -> dict[str, Any]:
+        if self._unmarked is None:
+            return {}
+        self._client, self._begun_at = ForeignClient(self._mode.stream), line.number
+        attempt, session = find_attempt(
+            self._mode.stream, (one for one in self._unmarked if one.number >= line.number)
+        )
+        return {"started": attempt, "session": session or ""}
+
     def _begin(self, line: RecordedLine, started: dict[str, Any]) -> None:
         self._launch += 1
         attempt = _ATTEMPTS.get(text_in(started, "started"), "fresh")
         session = text_in(started, "session") or text_in(started, "chosen") or None
         self._machine, self._open = StreamMachine(self._settings(attempt, session)), None
+        self._held = None
         self._add(line, self._machine.start())
 
     def _finish(self, line: RecordedLine) -> None:
@@ -123,6 +156,16 @@ class _Player:
     def _say(self, line: RecordedLine, message: dict[str, Any]) -> None:
         """Lets the machine say what was said: the handshake it says by itself."""
         rules = self._mode.stream
+        if self._client is not None:
+            self._client.note_theirs(message)
+            which = self._client.which(message)
+            if which == "prompt":
+                self._prompt(line, {})
+            elif which == "cancel":
+                self._add(line, self._machine.cancel())
+            elif not which:
+                self._answer(line, message)
+            return
         if rules.prompt is not None and (found := recognise(rules.prompt.write, message)) is not None:
             self._prompt(line, found)
         elif rules.cancel is not None and recognise(rules.cancel.write, message) is not None:
@@ -140,8 +183,18 @@ class _Player:
             outcome=TurnOutcome.LOST,
             raw_reason="",
         )
+        if self._client is not None and self._open is not None:
+            self._held = delivery
+            return
         self._open = delivery
         self._add(line, self._machine.prompt(delivery, str(found.get("prompt", ""))))
+
+    def _release(self, line: RecordedLine) -> None:
+        """Says a prompt that another client said before the turn before it was over, as we would: afterwards."""
+        if self._held is not None and self._open is None:
+            delivery, self._held = self._held, None
+            self._open = delivery
+            self._add(line, self._machine.prompt(delivery, ""))
 
     def _answer(self, line: RecordedLine, message: dict[str, Any]) -> None:
         """Finds what was answered by answering: the option whose message is the recorded one."""
@@ -160,6 +213,9 @@ class _Player:
                 self._machine.rollback(before)
 
     def _add(self, line: RecordedLine, step: Step) -> None:
+        if self._client is not None:
+            for one in step.outgoing:
+                self._client.note_ours(msgspec.json.decode(one.data))
         for report in step.reports:
             self._reports.append(
                 ReplayedReport(
@@ -194,6 +250,10 @@ class _Player:
 
     def _change_turn(self, delivery: str, **changes: Any) -> None:
         self._turns[delivery] = msgspec.structs.replace(self._turns[delivery], **changes)
+
+
+def _started(line: RecordedLine) -> bool:
+    return text_in(mapping(line.message) or {}, "started") in _ATTEMPTS
 
 
 def _as_written(message: Any) -> bytes:
