@@ -274,9 +274,10 @@ def test_a_folder_that_may_not_be_read_does_not_look_empty(
             raise PermissionError(13, "denied", str(path))
         return scan(path)
 
-    monkeypatch.setattr(os, "scandir", refuse)
-    with pytest.raises(PermissionError):
-        sync.run()
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "scandir", refuse)
+        with pytest.raises(PermissionError):
+            sync.run()
     assert (own / "global" / "note.md").read_text() == "kept"
 
 
