@@ -12,7 +12,7 @@ import pytest
 import inspan.harnesses
 from inspan.conformance.expect import expect
 from inspan.conformance.lint import lint_folder
-from inspan.conformance.outcomes import ExpectedTurn, Outcomes, read_expected
+from inspan.conformance.outcomes import ExpectedTurn, Outcomes, find_recordings, read_expected
 from inspan.conformance.recording import read_recording
 from inspan.model.manifest import Diagnosis, ModeManifest
 from inspan.model.turn import CallError
@@ -24,6 +24,8 @@ ROOT = Path(inspan.harnesses.__file__).parent
 IDS = sorted(file.parent.name for file in ROOT.glob("*/manifest.toml"))
 REAL = [harness for harness in IDS if not load_manifest(ROOT / harness).scripted]
 RECORDED = sorted({file.parents[1].name for file in ROOT.glob("*/recordings/acp*.jsonl")})
+REPLAYED = sorted({file.parents[1].name for file in ROOT.glob("*/recordings/expected.json")})
+"""Those whose recordings, of whatever mode, come to something that is written down."""
 CASES = msgspec.json.decode((Path(__file__).parent / "errors.json").read_bytes(), type=list[dict[str, Any]])
 """Errors by harness: `error` or `text` as the harness wrote it, `from` a recording's phase or the reason why it is
 believed, and the code that it must get."""
@@ -83,7 +85,16 @@ def test_lint_finds_no_fault_in_a_built_in_harness(harness: str) -> None:
     assert [one for one in lint_folder(ROOT / harness) if one.severity == "fault"] == []
 
 
-@pytest.mark.parametrize("harness", RECORDED)
+def test_every_recorded_conversation_and_run_has_something_that_is_expected_of_it() -> None:
+    for harness in IDS:
+        folder, manifest = ROOT / harness / "recordings", load_manifest(ROOT / harness)
+        recorded = {
+            one for name, mode in manifest.modes.items() for one in find_recordings(folder, name, mode)
+        }
+        assert recorded == set(read_expected(folder)), harness
+
+
+@pytest.mark.parametrize("harness", REPLAYED)
 def test_a_recording_comes_to_what_is_expected_of_it(harness: str) -> None:
     expected = read_expected(ROOT / harness / "recordings")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from datetime import datetime
 
@@ -117,7 +118,7 @@ def test_a_wait_for_another_attempt_has_a_deadline_and_can_be_cancelled(inspan: 
     assert wait.total_seconds() == pytest.approx(60, abs=1)
 
 
-@only("codex", "pi", on_request=("gemini", "qwen"))
+@only("codex", "pi", on_request=("gemini", "opencode", "qwen"))
 def test_a_run_killed_in_mid_turn_fails_its_turn_and_the_next_one_works(inspan: InspanCli) -> None:
     assert inspan.send_and_wait(SEAT, "PLAIN first")["turn_outcome"] == "completed"
     delivery = inspan.send(SEAT, "HANG please")
@@ -129,10 +130,12 @@ def test_a_run_killed_in_mid_turn_fails_its_turn_and_the_next_one_works(inspan: 
     assert inspan.send_and_wait(SEAT, "PLAIN again")["turn_outcome"] == "completed"
 
 
-@only("pi")
+@only("pi", on_request=("codex", "gemini", "opencode"))
 def test_a_cancel_in_mid_stream_stops_the_run(inspan: InspanCli) -> None:
-    delivery = inspan.send(SEAT, "SLOW [words=600] [interval=0.2]")
-    inspan.until_spoken("slow-3")
+    slow = "SLOW [words=600] [interval=0.2]"
+    delivery = inspan.send(SEAT, slow)
+    # Not all of them stream: that the model was asked is what they have in common.
+    inspan.until(lambda: inspan.arena.model.times_prompted(slow) == 1, "the prompt")
     inspan.call("cancel", SEAT)
     assert inspan.until_turn_ended(SEAT, delivery["id"])["outcome"] == "cancelled"
     assert until_over(inspan)["status"] == "idle"
@@ -194,10 +197,15 @@ def test_a_denied_command_is_reported_with_the_rule_that_allows_it(ready: ReadyT
     assert not (ready.arena.workspace / "refused.txt").exists()
 
 
-@only("codex", "gemini", on_request=("qwen",))
+@only("codex", "gemini", on_request=("opencode", "qwen"))
 def test_a_cautious_seat_runs_no_command_that_writes_and_a_bypassing_one_does(ready: ReadyTarget) -> None:
     inspan = with_seat(ready)
     inspan.send_and_wait(SEAT, "TOOLSHELL [cmd=echo no > refused.txt]")
+    # What an operator's own rules say prevails over a posture, so that a bypassing seat has none of them here.
+    own = ready.arena.home / ".config" / "opencode" / "opencode.json"
+    if own.exists():
+        settings = json.loads(own.read_text())
+        own.write_text(json.dumps({key: value for key, value in settings.items() if key != "permission"}))
     with_seat(ready, name="bold", posture="bypass")
     bold = inspan.send_and_wait("bold", "TOOLSHELL [cmd=echo yes > allowed.txt]")
     assert bold["turn_outcome"] == "completed"
