@@ -137,6 +137,7 @@ WORDINGS: tuple[Wording, ...] = (
     ("claude-code", "approval", {"Do you want to proceed": "Do you want to make this edit to parser.py"}, "needs_input", "permission"),
     ("claude-code", "approval", {"Do you want to proceed": "Do you want to create 日本語.md"}, "needs_input", "permission"),
     ("claude-code", "approval", {"Tab to amend": "Tab to amend · ctrl+e to explain"}, "needs_input", "permission"),
+    ("claude-code", "approval", {"Tab to amend": "Tab to amend\n\n  ● main\n  ◯ general-purpose  scripted"}, "needs_input", "permission"),
     ("claude-code", "approval", {COMMAND: "\n ".join(SCRIPT)}, "needs_input", "permission"),
     ("claude-code", "question", {"^scripted 1$": LONG_QUESTION, "  3. Type": "  3. three\n     more\n  4. four\n  5. Type"}, "needs_input", "question"),
     ("claude-code", "question", {"↑/↓ to navigate": "↑/↓ to navigate · n to add notes · Tab to switch questions"}, "needs_input", "question"),
