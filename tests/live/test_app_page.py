@@ -232,6 +232,13 @@ def test_a_change_is_seen_although_it_could_not_be_read_at_once(page: Page, here
     expect(page.get_by_role("region", name="Doing")).to_contain_text("From the agent")
 
 
+def test_a_place_that_could_not_be_shown_at_once_is_shown_later(page: Page) -> None:
+    page.route("**/summaries/records?*", lambda route: route.abort(), times=1)
+    page.get_by_role("link", name="Summaries").click()
+    expect(page.get_by_role("heading", name="Summaries")).to_be_visible()
+    expect(page.get_by_text("There are no summaries yet.")).to_be_visible()
+
+
 def test_what_is_wrong_stands_at_its_field_and_gets_the_keyboard(page: Page, here: Served) -> None:
     page.get_by_role("button", name="New", exact=True).click()
     page.get_by_label("Title").fill("x" * 201)

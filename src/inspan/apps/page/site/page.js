@@ -109,6 +109,8 @@ async function go() {
     api.tellContext(isEntity ? entity : null, isEntity && id && id !== "+" ? [{ entity, id }] : []);
   } catch (error) {
     context.put(h("p", { class: "problem", role: "alert" }, error.message || "This cannot be shown."));
+    // It is tried again with each look at the app, until it is shown or left.
+    if (isHere()) view = { refresh: go, isAlwaysFresh: true };
   }
   if (isHere()) drawPlaces();
   return isHere();
