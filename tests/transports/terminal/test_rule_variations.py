@@ -210,6 +210,37 @@ def test_the_same_state_in_other_words_is_still_seen(
     assert faults == []
 
 
+LIMITS = (
+    (
+        "claude-code",
+        "●.*",
+        "● You've hit your session limit · resets 11:30pm (Europe/Berlin)",
+        "11:30pm (Europe/Berlin)",
+    ),
+    (
+        "codex",
+        "■.*",
+        "■ You've hit your usage limit. Upgrade to Pro or try again at Dec 3rd, 2026 1:05 PM.",
+        "at Dec 3rd, 2026 1:05 PM",
+    ),
+)
+
+
+@pytest.mark.requirement("H-C19")
+@pytest.mark.parametrize(("harness", "old", "new", "resets"), LIMITS)
+def test_the_time_when_a_limit_ends_is_whole_though_its_row_was_wrapped(
+    harness: str, old: str, new: str, resets: str
+) -> None:
+    told = {
+        (name, columns): error.resets if (error := seen(harness, other).error) else None
+        for name, _, screen in recorded(harness)
+        if name.endswith("/limit")
+        for columns, rows in SIZES
+        if (other := resized(reworded(screen, {old: new, "^  please check.*": ""}), columns, rows))
+    }
+    assert set(told.values()) == {resets}, told
+
+
 ENDS = {
     "aider": r"^> ?$|^─{20}",
     "claude-code": r"^[✻✽✶✳✢·*] \S.*…|^─{8}|^\u276f Press up",

@@ -237,8 +237,8 @@ class _Look:
         return Match(
             rule=compiled.rule,
             evidence=evidence.strip()[:MAX_EVIDENCE],
-            message=(groups.get("message") or "").strip()[:MAX_CAPTURE],
-            resets=(groups.get("resets") or "").strip()[:MAX_CAPTURE],
+            message=" ".join((groups.get("message") or "").split())[:MAX_CAPTURE],
+            resets=" ".join((groups.get("resets") or "").split())[:MAX_CAPTURE],
         )
 
 
