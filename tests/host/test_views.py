@@ -91,8 +91,8 @@ def test_a_manifest_that_cannot_be_read_leaves_it_open_whether_the_program_is_th
 @pytest.mark.parametrize(
     ("install", "hint"),
     [
-        ("get acme", "Install it: get acme. Or name its program in INSPAN_PROGRAM_ACME."),
-        ("", "Install it, or name its program in INSPAN_PROGRAM_ACME."),
+        ("get acme", "Install it: get acme. Or name its program in INSPAN_PROGRAM_ACME. "),
+        ("", "Install it, or name its program in INSPAN_PROGRAM_ACME. "),
     ],
 )
 def test_an_absent_program_comes_with_a_whole_sentence_of_what_to_do(
@@ -103,7 +103,10 @@ def test_an_absent_program_comes_with_a_whole_sentence_of_what_to_do(
 
     probed = asyncio.run(HarnessHost(tmp_path, environ={"PATH": "/no/such"}).probe("acme"))
 
-    assert [one.hint for one in probed.problems] == [hint]
+    [problem] = probed.problems
+    assert problem.hint.startswith(hint)
+    # The daemon looks with the surroundings in which it was started: who changed them must start it anew.
+    assert "`inspan daemon stop`" in problem.hint
 
 
 @pytest.mark.requirement("H-A29", "H-A28")

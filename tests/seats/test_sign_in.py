@@ -96,6 +96,19 @@ def test_a_session_that_is_refused_for_want_of_a_sign_in_says_how_to_sign_in(mor
 
 
 @pytest.mark.requirement("H-B20")
+def test_a_hint_that_names_a_variable_says_how_a_seat_gets_it() -> None:
+    more = (
+        '[sign_in]\nenvironment = ["ACME_KEY", "OTHER_KEY"]\nhint = "Set OTHER_KEY, or run `acme login`."\n'
+    )
+    launch, _ = end_of(ANSWERS, more)
+
+    assert launch.error is not None
+    assert launch.error.hint.startswith("Set OTHER_KEY, or run `acme login`.")
+    # A daemon knows no variable that was set after its start, so that setting it alone changes nothing.
+    assert "`--env OTHER_KEY`" in launch.error.hint
+
+
+@pytest.mark.requirement("H-B20")
 @pytest.mark.parametrize("status", [0, 1])
 def test_an_exit_before_the_handshake_is_read_by_its_last_words(status: int) -> None:
     program = leaves("starting", "\x1b[31merror: You are not logged in\x1b[0m", "bye", status=status)

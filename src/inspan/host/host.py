@@ -209,7 +209,12 @@ class HarnessHost:
         except InspanError:
             return error
         found = manifest.modes.get(mode)
-        return diagnose(error, found.diagnoses if found else (), sign_in_hint=manifest.sign_in.hint)
+        return diagnose(
+            error,
+            found.diagnoses if found else (),
+            sign_in_hint=manifest.sign_in.hint,
+            auth_variables=manifest.sign_in.auth_variables,
+        )
 
     def _view(self, entry: RegisteredHarness) -> HarnessView:
         state, problem = self._plugin_state(entry)

@@ -10,24 +10,47 @@ import msgspec
 from inspan.model.manifest import Diagnosis, TurnTextFailure
 from inspan.model.turn import CallError
 
-__all__ = ["diagnose", "diagnose_text", "find_diagnosis"]
+__all__ = ["diagnose", "diagnose_text", "find_diagnosis", "say_how_given"]
 
 _QUOTED_CHARACTERS = 500
 
 
-def diagnose(error: CallError, diagnoses: Sequence[Diagnosis], *, sign_in_hint: str = "") -> CallError:
+def diagnose(
+    error: CallError,
+    diagnoses: Sequence[Diagnosis],
+    *,
+    sign_in_hint: str = "",
+    auth_variables: Sequence[str] = (),
+) -> CallError:
     """`error` with the code and the remedy of the first diagnosis that fits; unchanged where none does.
 
     Every criterion of a diagnosis must fit. The message stays the harness's own. A missing sign-in that no
-    diagnosis knows gets `sign_in_hint`, the manifest's own words on how to sign in.
+    diagnosis knows gets `sign_in_hint`, the manifest's own words on how to sign in. Where a hint about a sign-in
+    names one of `auth_variables`, it says as well how a seat gets that.
     """
     index = find_diagnosis(error, diagnoses)
-    if index is None:
-        if error.code == "auth_required" and sign_in_hint:
-            return msgspec.structs.replace(error, hint=sign_in_hint)
+    if index is not None:
+        one = diagnoses[index]
+        error = msgspec.structs.replace(error, code=one.code, hint=_hint(one, error.message))
+    elif error.code == "auth_required" and sign_in_hint:
+        error = msgspec.structs.replace(error, hint=sign_in_hint)
+    if error.code != "auth_required":
         return error
-    one = diagnoses[index]
-    return msgspec.structs.replace(error, code=one.code, hint=_hint(one, error.message))
+    return msgspec.structs.replace(error, hint=say_how_given(error.hint, auth_variables))
+
+
+def say_how_given(hint: str, auth_variables: Sequence[str]) -> str:
+    """A hint on how to sign in and, where it names one of the variables, how that reaches a harness.
+
+    A daemon knows no variable that was set after its start, and hands on none that signs in unless it is told to.
+    """
+    named = next((one for one in auth_variables if one in hint), None)
+    if named is None:
+        return hint
+    return (
+        f"{hint} A variable that you set reaches it only through its seat: "
+        f"`--env {named}`, once for each, at `inspan run` or `inspan seat add`."
+    )
 
 
 def find_diagnosis(error: CallError, diagnoses: Sequence[Diagnosis]) -> int | None:

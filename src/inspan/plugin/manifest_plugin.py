@@ -110,7 +110,12 @@ class ManifestPlugin(HarnessPlugin):
         """Applies the diagnoses of the mode."""
         manifest = self.context.manifest
         mode = manifest.modes.get(params.mode)
-        known = diagnose(params.error, mode.diagnoses if mode else (), sign_in_hint=manifest.sign_in.hint)
+        known = diagnose(
+            params.error,
+            mode.diagnoses if mode else (),
+            sign_in_hint=manifest.sign_in.hint,
+            auth_variables=manifest.sign_in.auth_variables,
+        )
         return Classified(error=known)
 
     def _plan(self, request: LaunchRequest, *, made_session: str | None = None) -> LaunchPlan:

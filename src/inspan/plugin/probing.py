@@ -15,6 +15,7 @@ from inspan.model.installation import FORWARD_AUTH
 from inspan.model.manifest import Manifest, Program, SignIn
 from inspan.model.plan import ProbeResult, Problem, ProgramFound, RuntimeFound
 
+from .diagnosing import say_how_given
 from .packages import package_version
 from .programs import FoundProgram, expand_home, find_program, program_of, strip_environment
 from .short_runs import run_shortly
@@ -57,7 +58,7 @@ async def probe_harness(
             Problem(
                 code="auth_required",
                 message=f"Nobody is signed in to {manifest.name}.",
-                hint=manifest.sign_in.hint,
+                hint=say_how_given(manifest.sign_in.hint, manifest.sign_in.auth_variables),
             )
         )
     if sign_in.is_withheld:
@@ -82,7 +83,9 @@ async def probe_harness(
         providers=tuple(
             one.id for one in manifest.sign_in.providers if any(name in present for name in one.environment)
         ),
-        sign_in_hint="" if sign_in.answer == "yes" else manifest.sign_in.hint,
+        sign_in_hint=""
+        if sign_in.answer == "yes"
+        else say_how_given(manifest.sign_in.hint, manifest.sign_in.auth_variables),
         runtime=tuple(runtimes),
         programs=tuple(look.found for look in looks) if len(looks) > 1 else (),
     )

@@ -24,6 +24,10 @@ __all__ = [
 ]
 
 
+_OWN_SURROUNDINGS = " A daemon that runs already knows neither a new PATH nor a new variable: `inspan daemon stop`, then try again."
+"""Without it who follows the hint is told the same again."""
+
+
 class FoundProgram(msgspec.Struct, frozen=True, kw_only=True):
     """A program, and the arguments that come before all others."""
 
@@ -82,9 +86,12 @@ def find_program(manifest: Manifest, environ: Mapping[str, str], *, mode: str | 
     raise HarnessError(
         f"{manifest.name} is not installed: found no {looked}.",
         code="not_installed",
-        hint=f"Install it: {program.install}. Or name its program in {variable}."
-        if program.install
-        else f"Install it, or name its program in {variable}.",
+        hint=(
+            f"Install it: {program.install}. Or name its program in {variable}."
+            if program.install
+            else f"Install it, or name its program in {variable}."
+        )
+        + _OWN_SURROUNDINGS,
     )
 
 
