@@ -175,6 +175,7 @@ WORDINGS: tuple[Wording, ...] = (
     ("vibe", "approval", {"file_system.bash tool .*?  ": "file_system.write_file tool  "}, "needs_input", "permission"),
     ("vibe", "question", {"Enter select": "Enter submit"}, "needs_input", "question"),
     ("vibe", "busy", {r"Generating… \(\d+s": "Sautéing… (1m02s"}, "running", ""),
+    ("pi", "idle", {r"\d+\.\d%/": "?/"}, "idle", ""),
     ("pi", "busy", {"Working": "Compacting context"}, "running", ""),
     ("pi", "limit", {" Error: 429: .*": " Error: You have hit your usage limit. Try again in ~142 min."}, "idle", "limited"),
     ("kimi", "approval", {"Shell is requesting approval to run command": "WriteFile is requesting approval to edit"}, "needs_input", "permission"),
