@@ -136,6 +136,27 @@ def test_an_error_ends_the_turn_with_the_harness_own_words(
     assert (found.error.raw_code, found.error.message, found.error.raw) == (code, "its words", {"k": 1})
 
 
+@pytest.mark.parametrize(
+    ("message", "data", "told"),
+    [
+        ("Internal error", {"details": "Connection error."}, "Internal error: Connection error."),
+        ("Internal error", {"message": "status 401", "code": 1}, "Internal error: status 401"),
+        ("Invalid params", "Unknown sessionId: nope", "Invalid params: Unknown sessionId: nope"),
+        ("Internal error", {"details": {"deep": 1}}, "Internal error"),
+        ("Internal error", None, "Internal error"),
+        ("Internal error: quota", {"details": "more"}, "Internal error: quota"),
+        ("No such session", {"details": "more"}, "No such session"),
+    ],
+)
+def test_where_the_message_is_the_protocol_s_word_alone_the_words_of_the_data_are_told_too(
+    peer: AcpPeer, message: str, data: Any, told: str
+) -> None:
+    found = answered(peer.error(-32603, message, data))
+
+    assert found.error is not None
+    assert found.error.message == told
+
+
 def test_a_turn_that_began_was_not_declined(peer: AcpPeer) -> None:
     peer.say(chunk("x"))
 

@@ -33,6 +33,11 @@ DECLINING_CODES = frozenset(
 )
 """Codes by which a harness declines a call itself, before it does anything for it."""
 
+_SAYS_NOTHING = frozenset(("internal error", "invalid params", "invalid request", "server error"))
+"""The protocol's own words for a code: what happened is then told by the data, if at all."""
+
+_DETAIL_CHARACTERS = 500
+
 _CODES = {AUTH_REQUIRED: "auth_required", 401: "auth_required", 429: "limited"}
 _HINTS = {
     "auth_required": "Sign in with the harness's own program, then start the seat again.",
@@ -45,7 +50,8 @@ def call_error(error: Any, *, default: str = "call_failed") -> CallError:
     """What the harness answered a call with.
 
     Only codes that say it plainly are read: `-32000` and `401` (sign in), `429` (a usage limit). What else a
-    harness's words mean, its manifest says.
+    harness's words mean, its manifest says. Where the message is the protocol's word for the code alone, what the data
+    says in words is put behind it.
 
     Args:
         error: The `error` member, of any shape.
@@ -58,7 +64,7 @@ def call_error(error: Any, *, default: str = "call_failed") -> CallError:
     code = _CODES.get(raw_code, default) if raw_code is not None else default
     return CallError(
         code=code,
-        message=text_in(values, "message") or "The harness answered with an error.",
+        message=_message(values),
         hint=_HINTS.get(code, ""),
         raw_code=raw_code,
         raw=_raw(values.get("data")),
@@ -94,6 +100,19 @@ def open_failure(error: Any, *, is_reopening: bool) -> tuple[ResumeOutcome, Call
         if found.raw_code == METHOD_NOT_FOUND:
             return ResumeOutcome.REFUSED, call_error(error, default="unsupported_capability")
     return ResumeOutcome.FAILED, found
+
+
+def _message(values: dict[str, Any]) -> str:
+    message = text_in(values, "message")
+    if message.strip().rstrip(".").casefold() not in _SAYS_NOTHING:
+        return message or "The harness answered with an error."
+    data = values.get("data")
+    inner = mapping(data)
+    told = data if isinstance(data, str) else ""
+    if inner is not None:
+        told = text_in(inner, "details") or text_in(inner, "message")
+    told = told.strip()[:_DETAIL_CHARACTERS]
+    return f"{message.strip().rstrip('.')}: {told}" if told else message
 
 
 def _raw(value: Any) -> dict[str, Any] | None:
