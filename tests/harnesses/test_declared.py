@@ -54,6 +54,13 @@ def test_every_posture_that_is_shown_says_how_and_from_where_it_is_known(harness
             assert rule.verified
 
 
+@pytest.mark.parametrize("harness", REAL)
+def test_a_one_shot_run_that_works_is_never_said_to_wait_for_an_answer_perhaps(harness: str) -> None:
+    for mode in load_manifest(ROOT / harness).modes.values():
+        # Its standard input has ended: nobody can be asked, so that what runs there does run.
+        assert mode.transport != "headless" or mode.capabilities.permission_report.is_supported
+
+
 def test_a_harness_that_never_answers_a_usage_limit_says_that_it_tries_again() -> None:
     mode = load_manifest(ROOT / "vibe").modes["acp"]
 

@@ -10,6 +10,7 @@ import pytest
 from inspan.host import HarnessHost
 from inspan.model.turn import CallError
 from inspan.model.views import DeliveryView, LaunchView, SendPrompt
+from inspan.plugin.diagnosing import say_how_given
 from inspan.seats.early_exit import read_last_lines
 from support.host_ground import open_host_ground
 from support.seat_ground import until
@@ -105,7 +106,8 @@ def test_a_hint_that_names_a_variable_says_how_a_seat_gets_it() -> None:
     assert launch.error is not None
     assert launch.error.hint.startswith("Set OTHER_KEY, or run `acme login`.")
     # A daemon knows no variable that was set after its start, so that setting it alone changes nothing.
-    assert "`--env OTHER_KEY`" in launch.error.hint
+    assert launch.error.hint.count("`--env OTHER_KEY`") == 1
+    assert say_how_given(launch.error.hint, ["OTHER_KEY"]) == launch.error.hint
 
 
 @pytest.mark.requirement("H-B20")

@@ -45,7 +45,7 @@ def say_how_given(hint: str, auth_variables: Sequence[str]) -> str:
     A daemon knows no variable that was set after its start, and hands on none that signs in unless it is told to.
     """
     named = next((one for one in auth_variables if one in hint), None)
-    if named is None:
+    if named is None or "`--env " in hint:
         return hint
     return (
         f"{hint} A variable that you set reaches it only through its seat: "
