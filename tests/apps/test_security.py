@@ -318,19 +318,24 @@ def test_an_approval_is_for_the_exact_call_once_and_for_ten_minutes(tmp_path: Pa
     clock = HandClock()
     with serving(make_reference_app(tmp_path, clock=clock)) as here:
         key = approval_key("archive-board", {})
-        assert approve(here, key).code == "approval_required", "a key that nobody asked for is none"
-        # The refusal itself asked for it.
-        assert approve(here, key).status == 200
-        assert approve(here, key).status == 428, "a second use"
+        for _ in range(3):
+            assert approve(here, key).code == "approval_required", "a key that nobody asked for is none"
         asked = here.post("/api/ops/archive-board", {}).body["approvalKey"]
         assert asked == key
         assert approve(here, key[:-1] + ("0" if key[-1] != "0" else "1")).status == 428
         assert approve(here, key.upper()).status == 428
         clock.move(599)
-        assert approve(here, key).status == 200, "the refused keys asked anew"
+        assert approve(here, key).status == 200
+        for _ in range(3):
+            again = approve(here, key)
+            assert (again.status, "approvalKey" in again.body) == (428, False), (
+                "a refused replay asks for nothing"
+            )
         here.post("/api/ops/archive-board", {})
         clock.move(601)
-        assert approve(here, key).status == 428, "too late"
+        for _ in range(3):
+            assert approve(here, key).status == 428, "too late"
+        here.post("/api/ops/archive-board", {})
         legacy = here.post("/api/ops/archive-board", {}, headers={"X-LUI-Approval": key})
         assert legacy.status == 200
 
@@ -355,7 +360,7 @@ def test_an_approval_of_one_call_is_not_of_another(tmp_path: Path) -> None:
         first = here.post("/api/ops/wipe", {"what": "a"}).body["approvalKey"]
         other = here.post("/api/ops/wipe", {"what": "b"}, headers={"X-A2App-Approval": first})
         assert other.status == 428
-        assert other.body["approvalKey"] != first
+        assert here.post("/api/ops/wipe", {"what": "b"}).body["approvalKey"] != first
 
 
 @pytest.mark.requirement("P6")

@@ -141,12 +141,12 @@ def _check_again(
             approvalKey=wanted,
         )
     if sent != wanted or not served.approvals.use(wanted):
-        served.approvals.ask(wanted)
+        # This asks for nothing: a call that is sent again, and again, would else run at every second time.
         raise refuse(
             428,
             "approval_required",
-            "The approval key is not of this exact call, was used, or is over ten minutes old.",
-            approvalKey=wanted,
+            "The approval key is not of this exact call, was used, or is over ten minutes old."
+            " Call without a key to ask for another approval.",
         )
 
 

@@ -73,10 +73,10 @@ def run_operation(session: Session, steps: Sequence[str], operation: JsonObject,
         headers["X-A2App-Approval"] = call.approval
     reply = write(session, "POST", f"/api/ops/{quote(name, safe='')}", values, headers)
     approval: object = reply.body.get("approvalKey")
+    again = [f"--{flag}={text}" for flag, text in call.flags]
+    blob = ["--json", call.blob] if call.blob is not None else []
+    key = ["--idempotency-key", call.idempotency_key] if call.idempotency_key is not None else []
     if reply.status == 428 and isinstance(approval, str):
-        again = [part for flag, text in call.flags for part in (f"--{flag}={text}",)]
-        blob = ["--json", call.blob] if call.blob is not None else []
-        key = ["--idempotency-key", call.idempotency_key] if call.idempotency_key is not None else []
         print_lines(
             [
                 f"approval_required: {printable(name, longest=80)} cannot be undone, so nothing was done yet.",
@@ -93,6 +93,8 @@ def run_operation(session: Session, steps: Sequence[str], operation: JsonObject,
         if reply.code in ("missing_required", "unknown_field"):
             known = [part for key in params for part in (f"--{printable(key, longest=80)}", "VALUE")]
             note(f"  next: {session.command(*steps, *known)}")
+        elif reply.status == 428:
+            note(f"  next: {session.command(*steps, *again, *blob, *key)}")
         return 1
     import json
 
