@@ -383,10 +383,15 @@ def test_a_copy_of_a_running_app_neither_counts_as_running_nor_ends_the_other(
     first = agent_app(str(todo), "serve").json
     copy = ground / "copy"
     shutil.copytree(todo, copy)
+    # Nothing of the copy runs, so it is stopped already.
     done = agent_app(str(copy), "stop")
-    assert (done.status, "not started by agent-app serve" in done.err) == (1, True)
+    assert (done.status, done.json["stopped"]) == (0, None)
     done = agent_app(str(copy), "serve")
     assert (done.status, str(todo) in done.err) == (1, True)
+    rows = {row["path"]: (row["status"], row["url"]) for row in agent_app("list", "--json").json["apps"]}
+    assert rows == {str(todo): ("running", first["url"]), str(copy): ("unreachable", None)}
+    done = agent_app(str(copy), "open", "--print-only")
+    assert (done.status, done.json["ok"], str(todo) in done.err) == (1, False, True)
     # Nor does what is meant for the copy reach the records of the other.
     done = a2app(str(copy), "data", "items", "create", "--title", "Stray")
     assert (done.status, str(todo) in done.err) == (3, True)
@@ -396,6 +401,19 @@ def test_a_copy_of_a_running_app_neither_counts_as_running_nor_ends_the_other(
     assert agent_app(str(copy), "serve").json["pid"] != first["pid"]
     agent_app(str(copy), "stop")
     assert is_alive(first["pid"])
+
+
+@pytest.mark.requirement("P9")
+def test_a_copy_of_an_app_is_removed_while_the_other_runs(todo: Path, ground: Path) -> None:
+    first = agent_app(str(todo), "serve").json
+    copy = ground / "copy"
+    shutil.copytree(todo, copy)
+
+    done = agent_app(str(copy), "remove", "--yes")
+
+    assert (done.status, copy.exists()) == (0, False)
+    assert agent_app(str(todo), "serve").json["pid"] == first["pid"]
+    assert [row["path"] for row in agent_app("list", "--json").json["apps"]] == [str(todo)]
 
 
 def test_an_app_whose_folder_was_renamed_while_it_runs_can_still_be_stopped(todo: Path, ground: Path) -> None:

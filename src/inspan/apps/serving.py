@@ -116,8 +116,10 @@ def serve(
         return served
 
 
-def stop(folder: Folder) -> Stopped:
+def stop(folder: Folder, registry: Registry) -> Stopped:
     """Ends the app that `serve` started, with all that it started. Calling it twice is safe.
+
+    Where a copy of the app answers in its place, nothing of this one runs, and that one is left alone.
 
     Raises:
         Rejected: It runs, and was not started by `serve`; or it did not end.
@@ -137,7 +139,7 @@ def stop(folder: Folder) -> Stopped:
                 end_record(leader)
                 wait_until_free(port)
                 return Stopped(leader.pid, False)
-            if is_ours:
+            if is_ours and registry.twin_on(folder, port) is None:
                 raise Rejected(
                     f"The app runs on port {port}, and was not started by agent-app serve.",
                     hint="End it where it was started.",

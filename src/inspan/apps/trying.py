@@ -109,7 +109,7 @@ def promote(folder: Folder, registry: Registry, *, warn: Callable[[str], None]) 
         backup = take_backup(folder, "before promote", as_served=True) if was_served else None
         end_trial(folder)
         (folder.state / "gate.json").unlink(missing_ok=True)
-    stop(folder)
+    stop(folder, registry)
     try:
         return Promoted(serve(folder, registry, warn=warn), backup)
     except Rejected as fault:

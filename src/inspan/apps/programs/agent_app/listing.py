@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 from inspan.apps.agent_work import bridge_record
 from inspan.apps.client import JsonObject
@@ -32,7 +33,7 @@ def run_list(words: Words, registry: Registry) -> int:
         note(f"forgotten: {printable(row.name, longest=120)}, which was at {printable(row.path)}")
     rows = registry.list()
     with ThreadPoolExecutor(_AT_ONCE) as pool:
-        apps = list(pool.map(_row, rows))
+        apps = list(pool.map(partial(_row, registry), rows))
     if is_json:
         value: JsonObject = {"apps": apps}
         if prunes:
@@ -72,7 +73,7 @@ def _extras(app: JsonObject) -> str:
     return ", ".join(said)
 
 
-def _row(row: RegisteredApp) -> JsonObject:
+def _row(registry: Registry, row: RegisteredApp) -> JsonObject:
     folder = row.folder()
     value: JsonObject = {"id": row.id, "name": row.name, "path": str(row.path)}
     if row.blueprint is not None:
@@ -86,6 +87,9 @@ def _row(row: RegisteredApp) -> JsonObject:
     is_alive = record is not None and record.is_alive
     port = record.port if record is not None and is_alive else folder.port
     status = _status(folder, port)
+    if status == "running" and not is_alive and registry.twin_on(folder, port) is not None:
+        # What answers there under its id is the app of which one is a copy.
+        status = "unreachable"
     is_up = status == "running"
     value |= {
         "status": status,

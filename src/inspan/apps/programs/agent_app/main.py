@@ -134,11 +134,11 @@ def _carry_out(verb: str, ref: str, folder: Folder, line: Words, registry: Regis
         case "stop":
             from .running import run_stop
 
-            return run_stop(folder, line)
+            return run_stop(folder, line, registry)
         case "open":
             from .running import run_open
 
-            return run_open(folder, ref, line)
+            return run_open(folder, ref, line, registry)
         case "backup":
             from .keeping import run_backup
 

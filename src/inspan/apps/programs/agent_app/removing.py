@@ -40,7 +40,7 @@ def run_remove(folder: Folder, ref: str, words: Words, registry: Registry) -> in
     if bridge and bridge["isLive"]:
         raise Rejected("The app's bridge runs.", hint=command_line("agent-app", ref, "bridge", "stop"))
     stop_dev(folder)
-    stop(folder)
+    stop(folder, registry)
     # Out of the way in one step, so that nobody finds half an app; then taken apart.
     aside = path.with_name(f".{path.name}.removed-{os.getpid()}")
     try:

@@ -58,7 +58,7 @@ def run_serve(folder: Folder, ref: str, words: Words, registry: Registry) -> int
     return 0
 
 
-def run_stop(folder: Folder, words: Words) -> int:
+def run_stop(folder: Folder, words: Words, registry: Registry) -> int:
     """Ends the app, or with `--dev` the trial of a change; gives the exit status.
 
     Raises:
@@ -66,7 +66,7 @@ def run_stop(folder: Folder, words: Words) -> int:
     """
     is_dev = words.switch("dev")
     words.done(places=0, usage=STOP_USAGE)
-    done = stop_dev(folder) if is_dev else stop(folder)
+    done = stop_dev(folder) if is_dev else stop(folder, registry)
     value: JsonObject = {"ok": True, "id": folder.id, "name": folder.name, "stopped": done.pid}
     if done.was_stale:
         value["cleared"] = True
@@ -74,7 +74,7 @@ def run_stop(folder: Folder, words: Words) -> int:
     return 0
 
 
-def run_open(folder: Folder, ref: str, words: Words) -> int:
+def run_open(folder: Folder, ref: str, words: Words, registry: Registry) -> int:
     """Shows the app's page, if the app answers there as itself; gives the exit status: 0, 1 or 3."""
     print_only = words.switch("print-only")
     words.done(places=0, usage=OPEN_USAGE)
@@ -87,15 +87,17 @@ def run_open(folder: Folder, ref: str, words: Words) -> int:
         note(f"agent-app: {printable(folder.name)} is not running.")
         note(f"  next: {start}")
         return 3
-    if found.app_id != folder.id:
+    twin = None if folder.is_served_here() else registry.twin_on(folder, port)
+    if found.app_id != folder.id or twin is not None:
         print_json(
             {"ok": False, "url": url, "error": "port held by another app", "servingId": found.app_id or None}
         )
-        who = (
-            f"another app ({printable(found.app_id, longest=80)})"
-            if found.app_id
-            else "a program that is no such app"
-        )
+        if twin is not None:
+            who = f"the app in {printable(twin.path)}, which has the same id"
+        elif found.app_id:
+            who = f"another app ({printable(found.app_id, longest=80)})"
+        else:
+            who = "a program that is no such app"
         note(f"agent-app: port {port} is held by {who}, so nothing is opened.")
         note("  next: agent-app list")
         return 1
