@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -370,3 +371,22 @@ def test_it_is_a_program_that_ends_with_its_input(tmp_path: Path) -> None:
         assert process.returncode == 0
 
     asyncio.run(run())
+
+
+@pytest.mark.parametrize("module", ["inspan.agent.acp", "inspan.apps.mcp"])
+@pytest.mark.parametrize("kind", ["nothing", "a file"])
+def test_an_input_that_cannot_be_waited_for_is_read_to_its_end(
+    tmp_path: Path, module: str, kind: str
+) -> None:
+    asked = tmp_path / "asked"
+    asked.write_text('{"jsonrpc": "2.0", "id": 1, "method": "ping"}\n', encoding="utf-8")
+    environment = {"PATH": os.defpath, "HOME": str(tmp_path), "INSPAN_HOME": str(tmp_path / "home")}
+    with open(os.devnull if kind == "nothing" else asked, "rb") as given:
+        ended = subprocess.run(
+            [sys.executable, "-m", module],
+            stdin=given, capture_output=True, env=environment, timeout=60, check=False,
+        )  # fmt: skip
+    assert (ended.returncode, ended.stderr) == (0, b"")
+    assert [json.loads(line)["id"] for line in ended.stdout.splitlines()] == (
+        [] if kind == "nothing" else [1]
+    )

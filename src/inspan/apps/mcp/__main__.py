@@ -19,10 +19,12 @@ async def _serve(out: int) -> None:
     loop = asyncio.get_running_loop()
     reader = asyncio.StreamReader(limit=LONGEST_LINE_BYTES, loop=loop)
     try:
+        loop.add_reader(sys.stdin.fileno(), reader.feed_data, b"")  # raises for what cannot be waited for
+        loop.remove_reader(sys.stdin.fileno())
         await loop.connect_read_pipe(
             lambda: asyncio.StreamReaderProtocol(reader, loop=loop), sys.stdin.buffer
         )
-    except ValueError:  # a file: there is nothing to wait for
+    except (ValueError, OSError):  # a file, or nothing at all (/dev/null): there is nothing to wait for
         reader.feed_data(sys.stdin.buffer.read())
         reader.feed_eof()
 
