@@ -11,7 +11,7 @@ from inspan.host import HarnessHost
 from inspan.model.turn import CallError
 from inspan.model.views import DeliveryView, LaunchView, SendPrompt
 from inspan.plugin.diagnosing import say_how_given
-from inspan.seats.early_exit import read_last_lines
+from inspan.seats.early_exit import early_exit_error, read_last_lines
 from support.host_ground import open_host_ground
 from support.seat_ground import until
 
@@ -177,3 +177,21 @@ def classify_by(words: dict[str, str]) -> list[str]:
 def test_of_the_lines_that_the_manifest_knows_the_last_one_counts() -> None:
     words = {"not logged in": "auth_required", "over the limit": "limited"}
     assert classify_by(words) == ["limited", "auth_required", "", ""]
+
+
+@pytest.mark.parametrize(
+    ("tail", "said"),
+    [
+        (
+            "Error: no file /x\n    at open (node:fs:1:2) {\n  errno: -2,\n}\n\nNode.js v22.1.0\n",
+            ": Error: no file /x",
+        ),
+        ("TypeError: it broke\n    at main (a.js:1:2)\n    at b.js:3\n}\n", ": TypeError: it broke"),
+        ("\x1b[31mcannot open\x1b[0m\n---\n}\n", ": cannot open"),
+        ("}\n42\n", "."),
+        ("", "."),
+    ],
+)
+def test_the_words_of_an_exit_are_those_of_its_last_line_that_has_any(tail: str, said: str) -> None:
+    error = early_exit_error(CallError(code="harness_exited", message="It exited with 1."), tail)
+    assert error.message == f"It exited with 1 before a session was open{said}"

@@ -19,6 +19,8 @@ _LINES = 20
 """How many of the last lines are read, from the last one on."""
 
 _LINE_CHARACTERS = 500
+_SAYS_NOTHING = re.compile(r"[\W\d_]*$|at \S|Node\.js v\d")
+"""A line without a word, a frame of a stack, or what an interpreter writes below its error."""
 _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 
@@ -48,14 +50,27 @@ async def read_last_lines(
 
 
 def early_exit_error(error: CallError, stderr_tail: str) -> CallError:
-    """The error of an exit that nothing explains, with the harness's last line and what can be tried."""
-    said = _lines_of(stderr_tail)[-1:]
-    message = error.message.rstrip(".") + " before a session was open" + "".join(f": {one}" for one in said)
+    """The error of an exit that nothing explains, with the last line that has words in it and what can be tried."""
+    said = _last_words(_lines_of(stderr_tail))
+    message = error.message.rstrip(".") + " before a session was open" + (f": {said}" if said else ".")
     return msgspec.structs.replace(
         error,
-        message=message if said else f"{message}.",
+        message=message,
         hint="Start its program by hand once: it may ask for a sign-in. Then start the seat again.",
     )
+
+
+def _last_words(lines: list[str]) -> str:
+    """The last line with words in it; what stands in braces at the end is a dump of the error before it."""
+    at = len(lines)
+    while at:
+        at -= 1
+        if lines[at] == "}":
+            at = next((above for above in reversed(range(at)) if lines[above].endswith("{")), at)
+        words = lines[at].rstrip("{ ")
+        if not _SAYS_NOTHING.match(words):
+            return words
+    return ""
 
 
 def _lines_of(text: str) -> list[str]:
