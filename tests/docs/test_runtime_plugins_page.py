@@ -7,6 +7,8 @@ import asyncio
 import json
 import logging
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -85,12 +87,49 @@ def test_an_example_is_set_up_started_and_ended_without_a_fault(tmp_path: Path, 
 
 @pytest.mark.parametrize("block", OTHERS)
 def test_the_other_examples_run(block: str) -> None:
-    level = TRACEBACKS.level
+    level, root = TRACEBACKS.level, logging.getLogger()
+    handlers = list(root.handlers)
     try:
         run(block)
     finally:
         TRACEBACKS.setLevel(level)
-        logging.getLogger().setLevel(logging.WARNING)
+        root.handlers[:] = handlers
+        root.setLevel(logging.WARNING)
+
+
+@pytest.mark.requirement("RD5")
+def test_tracebacks_are_seen_by_whoever_does_what_the_page_says(tmp_path: Path) -> None:
+    (shown,) = [block for block in OTHERS if TRACEBACKS.name in block]
+    made = """
+import asyncio
+from inspan.agent import Agent
+
+class Failing:
+    id, version, api_version = "failing", "1", 1
+    def parse_config(self, raw):
+        return raw
+    def setup(self, ctx):
+        raise LookupError("the reason")
+
+async def main():
+    async with Agent.create(
+        workspace=".", home="home", runtime_plugins=[{"plugin": Failing(), "required": False}]
+    ):
+        pass
+
+asyncio.run(main())
+"""
+
+    def told(program: str) -> str:
+        done = subprocess.run(
+            [sys.executable, "-c", program],
+            cwd=tmp_path, env={"HOME": str(tmp_path)}, capture_output=True, text=True, timeout=60, check=True,
+        )  # fmt: skip
+        return done.stderr
+
+    assert "the reason" not in told(made)
+    assert "LookupError: the reason" in told(shown + made)
+    assert "LookupError: the reason" in told("import inspan.agent.faults\n" + shown + made)
 
 
 def test_every_list_on_the_page_is_one_and_the_package_is_one(tmp_path: Path) -> None:

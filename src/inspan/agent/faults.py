@@ -13,7 +13,8 @@ __all__ = ["TRACEBACKS", "fault_name", "is_fault"]
 TRACEBACKS = logging.getLogger("inspan.agent.tracebacks")
 """Whole tracebacks, messages included. Silent until somebody sets its level, whatever the root logger's is."""
 
-TRACEBACKS.setLevel(logging.CRITICAL + 1)
+if TRACEBACKS.level == logging.NOTSET:  # somebody may have turned it on before this was imported
+    TRACEBACKS.setLevel(logging.CRITICAL + 1)
 
 
 def is_fault(error: BaseException) -> bool:
