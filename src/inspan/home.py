@@ -167,7 +167,9 @@ def _own_names(home: Home) -> set[str]:
             home.harnesses,
             home.trust,
         )
-    }
+    } | {
+        "plugins.json"
+    }  # the list of the agent's runtime plugins, which a person writes before anything else is there
 
 
 def _check_socket_paths(home: Home) -> None:

@@ -66,7 +66,7 @@ def test_a_home_that_others_can_write_is_refused_and_left_as_it_is(throwaway_hom
     assert folder.stat().st_mode & 0o7777 == mode
 
 
-@pytest.mark.parametrize("content", [None, "log.db", "harnesses"])
+@pytest.mark.parametrize("content", [None, "log.db", "harnesses", "plugins.json"])
 def test_a_home_that_others_can_only_read_is_closed_to_them(
     throwaway_home: Path, content: str | None
 ) -> None:
