@@ -153,6 +153,23 @@ def test_who_only_looks_like_an_app_is_none(body: object) -> None:
         assert client.identity() is None
 
 
+@pytest.mark.requirement("P8", "P10")
+@pytest.mark.parametrize(
+    "head",
+    [
+        pytest.param("HTTP/1.0 200 OK\r\n", id="an older server"),
+        pytest.param("HTTP/1.1 200 OK\r\nConnection: close\r\n", id="one that says so"),
+        pytest.param("HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: SIZE\r\n", id="and how much"),
+    ],
+)
+def test_an_answer_that_ends_with_the_connection_is_read_to_its_end(head: str) -> None:
+    body = json.dumps({"text": "x" * 200_000}).encode()
+    whole = head.replace("SIZE", str(len(body))).encode() + b"\r\n" + body
+    with answering(_said(whole)) as port:
+        reply = AppClient(f"http://127.0.0.1:{port}").whoami()
+    assert (reply.status, len(str(reply.body["text"]))) == (200, 200_000)
+
+
 def test_a_question_is_asked_again_when_the_app_closed_the_kept_connection() -> None:
     answers = [_http(b'{"n": 1}'), _http(b'{"n": 2}')]
 

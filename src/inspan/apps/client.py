@@ -264,6 +264,7 @@ class AppClient:
         deadline: float,
     ) -> Reply:
         is_done = False
+        answer: http.client.HTTPResponse | None = None
         try:
             connection.set_deadline(deadline)
             connection.request(method, self._prefix + path, data, dict(headers))
@@ -283,6 +284,8 @@ class AppClient:
                 self._kept = connection
             return _read(answer.status, b"".join(parts))
         finally:
+            if answer is not None:
+                answer.close()
             if not is_done or self._kept is not connection:
                 connection.close()
 
@@ -390,6 +393,8 @@ class _TimedSocket:
         self._plain.sendall(data)
 
     def makefile(self, _mode: str) -> io.BufferedReader:
+        # A reader of the socket's own: `http.client` closes the socket before it reads an answer that ends with the
+        # connection, and the socket stays open for its readers.
         return io.BufferedReader(_TimedReader(self._plain, self._connection))
 
     def close(self) -> None:
@@ -400,6 +405,7 @@ class _TimedSocket:
 class _TimedReader(io.RawIOBase):
     def __init__(self, plain: socket.socket, connection: _Connection) -> None:
         self._plain = plain
+        self._reader = plain.makefile("rb", buffering=0)
         self._connection = connection
 
     def readable(self) -> bool:
@@ -407,4 +413,9 @@ class _TimedReader(io.RawIOBase):
 
     def readinto(self, buffer: Any) -> int:
         self._plain.settimeout(self._connection.remaining_s())
-        return self._plain.recv_into(buffer)
+        return self._reader.readinto(buffer) or 0
+
+    def close(self) -> None:
+        with suppress(OSError):
+            self._reader.close()
+        super().close()
