@@ -20,6 +20,7 @@ import msgspec
 from inspan.agent.faults import fault_name, is_fault
 from inspan.agent.leases import Lease
 from inspan.agent.plugins.contract import AuthProvider
+from inspan.agent.private_folders import make_private
 from inspan.agent.values import JsonObject
 from inspan.model.errors import PluginError, StoreError, UsageError
 
@@ -115,7 +116,7 @@ class CredentialStore:
 
     @contextmanager
     def _locked(self) -> Generator[None]:
-        self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private(self._path.parent)
         lock = os.open(
             self._path.with_name(self._path.name + ".lock"), os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600
         )

@@ -426,7 +426,7 @@ def test_a_plugins_folder_is_its_own_and_made_when_it_is_asked_for(tmp_path: Pat
     folder, workspace = asyncio.run(scenario())
 
     assert folder == tmp_path / "plugins" / "a"
-    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    assert [stat.S_IMODE(one.stat().st_mode) for one in (folder, folder.parent)] == [0o700, 0o700]
     assert workspace == tmp_path
 
 

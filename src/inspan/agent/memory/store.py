@@ -16,6 +16,7 @@ from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
+from inspan.agent.private_folders import make_private
 from inspan.agent.tools.replacing import replace_file
 from inspan.model.errors import StoreError, UsageError
 
@@ -134,7 +135,7 @@ class MemoryStore:
     def _opened(self, workspace: Path | None, *, make: bool = False) -> Generator[int | None]:
         parts = ("global",) if workspace is None else ("workspaces", _folder_name(workspace))
         if make:
-            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            make_private(self.folder)
         handle: int | None = None
         try:
             handle = os.open(self.folder, _OPEN_FOLDER)

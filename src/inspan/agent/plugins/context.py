@@ -22,6 +22,7 @@ from inspan.agent.plugins.rooms import (
     ToolRoom,
 )
 from inspan.agent.plugins.services import PluginServices
+from inspan.agent.private_folders import make_private
 from inspan.agent.threads import run_in_thread
 
 __all__ = ["OwnedContext"]
@@ -67,7 +68,7 @@ class OwnedContext:
     def data_dir(self) -> Path:
         """A folder of the plugin's own below the agent's home, 0700, made on first use."""
         folder = self._services.data_root / self._own.owner
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private(folder)
         return folder
 
     def on_start(self, start: Step) -> None:

@@ -19,6 +19,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
+from inspan.agent.private_folders import make_private
+
 __all__ = ["MemorySync"]
 
 _SEEN = ".inspan-sync.json"
@@ -44,8 +46,8 @@ class MemorySync:
         Raises:
             OSError: A side cannot be read or written. What was copied before stays.
         """
-        for folder in (self._own, self._other):
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private(self._own)
+        self._other.mkdir(mode=0o700, parents=True, exist_ok=True)
         mark = self._mark()
         seen = self._read_seen(mark)
         own, other = _look(self._own), _look(self._other)

@@ -12,6 +12,7 @@ import msgspec
 from msgspec import Struct
 
 from inspan.agent.conversation import UserMessage
+from inspan.agent.private_folders import make_private
 from inspan.agent.sessions.history import History, title_of
 from inspan.agent.sessions.log import FileLog, read_file, store_error
 from inspan.agent.sessions.records import (
@@ -141,7 +142,7 @@ class SessionStore:
     def _begin(self, records: Sequence[SessionRecord], session_id: str) -> FileLog:
         path = self._path(session_id)
         try:
-            _make_private(self._folder)
+            make_private(self._folder)
         except OSError as error:
             raise store_error(error) from None
         log = FileLog(path, is_new=True)
@@ -196,13 +197,6 @@ def _whole(history: History) -> History:
         raise _missing()
     history.settle()
     return history
-
-
-def _make_private(folder: Path) -> None:
-    """Makes a folder and what is missing above it, each for its owner alone."""
-    if not folder.is_dir():
-        _make_private(folder.parent)
-        folder.mkdir(mode=0o700, exist_ok=True)
 
 
 def _info(path: Path) -> SessionInfo | None:
