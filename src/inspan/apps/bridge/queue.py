@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 from urllib.parse import quote
 
-from inspan.apps.client import AppUnreachable, JsonObject, Reply
+from inspan.apps.client import AppClient, AppUnreachable, JsonObject, Reply
 
 from .line import AppLine, LineTrouble
 from .tasks import Task, read_task, read_tasks
@@ -34,25 +34,25 @@ class Claim(NamedTuple):
 
 
 class Queue:
-    """The tasks of the app at the other end of a line."""
+    """The tasks of the app at the other end of a line.
+
+    Before each call the line is looked at anew: an app may die, and another program take its port, in the middle of a
+    delivery too. A stranger is shown no credential, and what it answers says nothing of a claim.
+    """
 
     def __init__(self, line: AppLine) -> None:
         self._line = line
 
     def waiting(self) -> list[Task]:
-        """The tasks that nobody has, the oldest first. The line is looked at anew: is it still that app?
+        """The tasks that nobody has, the oldest first.
 
         Raises:
             QueueTrouble: The app did not say.
         """
         try:
-            self._line.renew()
-            reply = self._line.client.tasks("submitted")
+            reply = self._app().tasks("submitted")
             if reply.status == 401:
-                self._line.renew(signs_in=True)
-                reply = self._line.client.tasks("submitted")
-        except LineTrouble as trouble:
-            raise QueueTrouble(str(trouble)) from trouble
+                reply = self._app(signs_in=True).tasks("submitted")
         except AppUnreachable as error:
             raise QueueTrouble(error.message) from error
         if not reply.is_ok:
@@ -66,7 +66,7 @@ class Queue:
             QueueTrouble: The app did not answer, or refused for another reason.
         """
         try:
-            reply = self._line.client.claim(task.id)
+            reply = self._app().claim(task.id)
         except AppUnreachable as error:
             raise QueueTrouble(error.message) from error
         if reply.status == 409:
@@ -83,7 +83,7 @@ class Queue:
             QueueTrouble: The app did not say.
         """
         try:
-            reply = self._line.client.task(claim.task.id)
+            reply = self._app().task(claim.task.id)
         except AppUnreachable as error:
             raise QueueTrouble(error.message) from error
         if reply.status == 404:
@@ -121,12 +121,20 @@ class Queue:
             return False
         raise QueueTrouble(f"The app refused the end of {claim.task.id}: {_words(reply)}.")
 
+    def _app(self, *, signs_in: bool = False) -> AppClient:
+        """The app, which answered just now."""
+        try:
+            self._line.renew(signs_in=signs_in)
+        except LineTrouble as trouble:
+            raise QueueTrouble(str(trouble)) from trouble
+        return self._line.client
+
     def _post(self, claim: Claim, step: str, body: JsonObject) -> Reply:
         path = f"/api/_a2app/tasks/{quote(claim.task.id, safe='')}/{step}"
         try:
             # The moment of the claim makes a call of a claim that was lost fail, whoever has it now.
             named = {"claimedAt": claim.claimed_at} if claim.claimed_at else {}
-            return self._line.client.request("POST", path, {**body, **named})
+            return self._app().request("POST", path, {**body, **named})
         except AppUnreachable as error:
             raise QueueTrouble(error.message) from error
 
