@@ -21,6 +21,7 @@ from inspan.model.permission import AnsweredBy, Decision, NeedsInputKind
 from inspan.model.session import ResumeOutcome
 from inspan.model.views import AddSeat, SeatView, SendPrompt
 from inspan.seats import running
+from inspan.seats.consoles import LiveConsole
 from inspan.seats.core import Seats
 from inspan.store import open_store
 from inspan.transports.machine import Step
@@ -140,6 +141,31 @@ def test_a_console_that_never_becomes_ready_is_left_alone_and_called_unknown() -
             assert (view.status, view.launch and view.launch.status) == ("starting", "connecting")
             await ground.press(seats, "i")
             await until(seats, "worker", is_ready)
+
+    on_ground(story)
+
+
+@pytest.mark.parametrize(
+    "end", [RuntimeError("a fault of ours"), asyncio.CancelledError()], ids=["fault", "cancel"]
+)
+def test_a_launch_that_nobody_looks_at_any_more_is_taken_up_again(
+    monkeypatch: pytest.MonkeyPatch, end: BaseException
+) -> None:
+    whole = LiveConsole.watch
+    ends = [end]
+
+    async def watch(console: LiveConsole) -> None:
+        if ends:
+            raise ends.pop()
+        await whole(console)
+
+    monkeypatch.setattr(LiveConsole, "watch", watch)
+
+    async def story(ground: ConsoleGround) -> None:
+        async with ground.seats() as seats:
+            await start(ground, seats)
+            view = await until(seats, "worker", is_ready)
+            assert (view.problem, ends) == (None, [])
 
     on_ground(story)
 

@@ -31,6 +31,7 @@ from inspan.transports import TERMINAL, HarnessEnd, is_one_shot, open_machine
 from inspan.transports.terminal.opening import load_engine
 
 from .actor import SeatActor
+from .beside import work_beside
 from .consoles import LiveConsole, last_lines
 from .faults import fault_of
 from .handshake import watch_handshake
@@ -322,23 +323,19 @@ class LaunchRunner:
             await actor.begin(link, up)
         else:
             await actor.give_surely(Resumed())
-        helpers = [
-            asyncio.create_task(self._write(actor, link, connection, files)),
-            asyncio.create_task(_stop_when_wanted(actor, connection, files)),
-            asyncio.create_task(
-                watch_handshake(actor, link, files, self._starts) if console is None else console.watch()
-            ),
-        ]
-        try:
-            async with follow_hooks(actor, link, console, folder, files, connection.welcome.harness.pid):
-                await self._read(actor, link, connection, console)
-        finally:
-            actor.console = None
-            if console is not None:
-                console.close()
-            for helper in helpers:
-                helper.cancel()
-            await asyncio.gather(*helpers, return_exceptions=True)
+        async with work_beside(
+            connection,
+            self._write(actor, link, connection, files),
+            _stop_when_wanted(actor, connection, files),
+            watch_handshake(actor, link, files, self._starts) if console is None else console.watch(),
+        ):
+            try:
+                async with follow_hooks(actor, link, console, folder, files, connection.welcome.harness.pid):
+                    await self._read(actor, link, connection, console)
+            finally:
+                actor.console = None
+                if console is not None:
+                    console.close()
         await self._end(actor, link, link.launch, folder, connection.exit)
         await part_from(connection, folder)
         shutil.rmtree(folder, ignore_errors=True)
